@@ -13,6 +13,7 @@ from ..module_utils._base.files import read
 from ..module_utils._base.wait import wait_until
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import ended
+from ..plugin_utils.backup.restore import journal as restores
 from ..plugin_utils.ceph_action import CephAction
 from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.kube import run_lease
@@ -84,6 +85,7 @@ class ActionModule(AskingAction, CephAction):
         )  # fmt: skip
         self.tell(found, report.table(found), output=given["output"], path=given["path"])
         if given["apply"]:
+            restores.refuse_beside(plan.site, why=restores.HALF)
             beside.refuse(plan)
             return {"changed": False, "patch": found, "order": found["order"]}
         unknown = any("changes" not in one for one in said.values())

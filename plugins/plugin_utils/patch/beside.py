@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..backup.restore import journal as restores
 from ..errors import GroundupError
 from ..plan.types import Plan
 from ..upgrade.journal import KUBERNETES, OPENSTACK, refuse_open
@@ -17,11 +16,10 @@ def strangers(plan: Plan) -> list[str]:
 
 
 def refuse(plan: Plan) -> None:
-    """Refuse to patch beside a restore, an open upgrade, or a forgotten host. Raises GroundupError.
+    """Refuse to patch beside an open upgrade, or a forgotten host. Raises GroundupError.
 
     Hosts in maintenance come back beside an upgrade: it may wait for them.
     """
-    restores.refuse_beside(plan.site, why=restores.HALF)
     for name in strangers(plan):
         raise GroundupError(
             f"{name} is in maintenance, and no machine of the site file",

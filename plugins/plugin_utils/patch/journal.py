@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...module_utils._base.consent import Reason
 from ...module_utils._base.files import write_file
 from ..paths import state_dir
 from ..record import read_record
@@ -65,12 +64,6 @@ def forget(site: str, host: str) -> None:
 
 def hosts(site: str) -> list[str]:
     return sorted(path.stem for path in directory(site).glob("*.json"))
-
-
-def against(site: str) -> list[Reason]:
-    """Return why an upgrade does not begin: hosts in maintenance would be missing beside those that it takes."""
-    resting = ", ".join(hosts(site))
-    return [Reason(text=f"{resting} in maintenance: groundup.cloud.patch goes on with it first")] if resting else []
 
 
 def _read(content: Mapping[str, object]) -> Maintenance:

@@ -12,7 +12,6 @@ from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from ..kube.access import kubeconfig_path
 from ..kube.client import Api
-from ..patch import journal as maintenance
 from ..plan.output.serial import site_vars
 from ..plan.types import Plan
 from ..progress import Progress
@@ -41,6 +40,7 @@ class ReleaseUpgrade:
     force: Sequence[str] = ()
     hours: float = 1.0
     absent: Collection[str] = ()  # hosts that do not answer
+    resting: Sequence[str] = ()  # hosts that a run of patch left in maintenance
     said: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # host -> unit -> its state and last words
 
     @property
@@ -71,7 +71,7 @@ class ReleaseUpgrade:
         if due:
             against = reasons(found, absent=sorted({*self.absent} & {*todo.away}), under_way=opened is not None)
             against += changed(self.plan, found.facts, opened) if found.facts else ()
-            against += [] if opened else maintenance.against(self.plan.site)
+            against += [] if opened else journal.beside_patch(self.resting)
             if todo.settled or not opened:
                 against += [Reason(text=one) for one in crowded(self.plan, todo.aside)]
             for one in against:

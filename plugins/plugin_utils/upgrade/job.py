@@ -11,7 +11,6 @@ from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from ..kube.access import kubeconfig_path
 from ..kube.client import Api, ApiError
-from ..patch import journal as maintenance
 from ..plan import load_site, make_plan
 from ..plan.output.serial import site_vars
 from ..plan.types import Plan
@@ -35,6 +34,7 @@ class UpgradeJob:
     force: Sequence[str] = ()
     seen: Mapping[str, Mapping[str, Any]]  # what hosts said, by name
     until: Until = "end"
+    resting: Sequence[str] = ()  # hosts that a run of patch left in maintenance
 
     def check(self) -> dict[str, Any]:
         """Return what would be done. Raises GroundupError for what stands against it."""
@@ -59,7 +59,7 @@ class UpgradeJob:
         for line in lines:
             self.say(f"[upgrade] {line}")
         if judged.steps:
-            beside = [] if opened else maintenance.against(plan.site)
+            beside = [] if opened else journal.beside_patch(self.resting)
             refuse(
                 "kubernetes_upgrade", plan.site, [*beside, *reasons(plan, found, judged, self.seen)], self.force,
                 where="the cluster, and kubernetes.version of the site file",

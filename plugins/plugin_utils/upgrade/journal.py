@@ -15,7 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ...module_utils._base.consent import Reason
 from ...module_utils._base.files import read, write_file
+from ...module_utils._base.text import few
 from ..errors import GroundupError
 from ..paths import state_dir
 from ..plan import make_plan
@@ -167,6 +169,13 @@ def refuse_open(site: str, verb: str, what: Upgraded = KUBERNETES) -> None:
             why="both change the same parts, and nobody could say then which of them broke one",
             remedy=f"ansible-playbook {what.verb} goes on and ends it; then this again",
         )
+
+
+def beside_patch(resting: Sequence[str]) -> list[Reason]:
+    """Return why an upgrade does not begin: hosts in maintenance would be missing beside those that it takes."""
+    return (
+        [Reason(text=f"{few(resting)} in maintenance: groundup.cloud.patch goes on with it first")] if resting else []
+    )
 
 
 def refuse_mixed(site: str, release: str) -> None:

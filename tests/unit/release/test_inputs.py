@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.patch import journal as maintenance
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.release import run as verb
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import journal
@@ -133,15 +132,9 @@ def test_a_step_that_a_former_version_began_goes_on(cloud: Cloud, plan: Plan, tm
     run(cloud, plan_of(charts="./charts-of-ours"))
 
 
-def test_a_new_step_waits_for_a_host_in_maintenance(
-    cloud: Cloud, plan: Plan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "state"))
-    maintenance.directory(SITE).mkdir(parents=True)
-    maintenance.keep(SITE, "hypervisor-1", maintenance.Maintenance(begun="now", boot="a:1", disabled=True))
+def test_a_new_step_waits_for_a_host_in_maintenance(cloud: Cloud, plan: Plan) -> None:
+    resting = ["hypervisor-1"]
     with pytest.raises(GroundupError, match=r"hypervisor-1 in maintenance: groundup\.cloud\.patch goes on"):
-        run(cloud, plan)
-    maintenance.forget(SITE, "hypervisor-1")
+        run(cloud, plan, resting=resting)
     killed(cloud, plan, after=5)
-    maintenance.keep(SITE, "hypervisor-1", maintenance.Maintenance(begun="now", boot="a:1", disabled=True))
-    run(cloud, plan)
+    run(cloud, plan, resting=resting)
