@@ -20,7 +20,7 @@ from ..plugin_utils.vault import open_store
 from ..plugin_utils.vault.names import ENCRYPTION_KEY
 
 _CONVERGES = ("maintain", "restart", "encrypt", "join")
-_UPGRADES = ("upgrade_stage", "upgrade_control", "upgrade_record", "upgrade_kubelet")
+_UPGRADES = ("upgrade_wake", "upgrade_stage", "upgrade_control", "upgrade_record", "upgrade_kubelet")
 
 
 class ActionModule(StepAction):

@@ -14,6 +14,7 @@ from ..plugin_utils.commands import runnable
 from ..plugin_utils.compose import site_plan
 from ..plugin_utils.kube import run_lease
 from ..plugin_utils.kube.access import kubeconfig_path
+from ..plugin_utils.patch import journal as maintenance
 from ..plugin_utils.release.check import ReleaseCheck
 from ..plugin_utils.release.page import page
 from ..plugin_utils.release.run import ReleaseUpgrade
@@ -36,6 +37,7 @@ class ActionModule(DocumentedAction):
         run = ReleaseUpgrade(
             plan=plan, say=self._display.display, force=given["force"], hours=given["backup_hours"],
             password=store.get("rabbitmq/admin") if store else "", absent=given["absent"],
+            resting=maintenance.hosts(plan.site),
             said=hidden.value(given["said"]),
         )  # fmt: skip
         step, lacking = given["step"], hidden.value(given["lacking"])
@@ -50,8 +52,9 @@ class ActionModule(DocumentedAction):
         if self.changes.check:
             return {"skipped": True, "msg": "nothing changes in check mode"}
         steps = {
-            "ask": run.ask, "begin": run.begin, "move": run.move, "restart": run.restart, "data": run.data,
-            "joined": lambda: run.joined(given["hosts"], lacking), "lost": lambda: run.lost(lacking), "end": run.end,
+            "ask": run.ask, "back": run.back, "begin": run.begin, "move": run.move, "restart": run.restart,
+            "data": run.data, "joined": lambda: run.joined(given["hosts"], lacking),
+            "lost": lambda: run.lost(lacking), "end": run.end,
         }  # fmt: skip
         with run_lease.kept(plan.site) as warnings:
             done = steps[step]()

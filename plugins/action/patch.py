@@ -13,11 +13,12 @@ from ..module_utils._base.files import read
 from ..module_utils._base.wait import wait_until
 from ..plugin_utils import site_identity
 from ..plugin_utils.actions import ended
+from ..plugin_utils.backup.restore import journal as restores
 from ..plugin_utils.ceph_action import CephAction
 from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.kube import run_lease
 from ..plugin_utils.ovn import record
-from ..plugin_utils.patch import decide, journal, report
+from ..plugin_utils.patch import beside, decide, journal, report
 from ..plugin_utils.patch.decide import LIGHT
 from ..plugin_utils.patch.run import AGAIN, HostRun, refuse_crowd, release
 from ..plugin_utils.paths import state_dir
@@ -80,9 +81,12 @@ class ActionModule(AskingAction, CephAction):
         found = report.document(
             plan, said, snapshots=_places(plan), time=datetime.now(UTC).isoformat(timespec="seconds"),
             groups=given["groups"], resting=[name for name in journal.hosts(plan.site) if name in said],
+            strange=beside.strangers(plan),
         )  # fmt: skip
         self.tell(found, report.table(found), output=given["output"], path=given["path"])
         if given["apply"]:
+            restores.refuse_beside(plan.site, why=restores.HALF)
+            beside.refuse(plan)
             return {"changed": False, "patch": found, "order": found["order"]}
         unknown = any("changes" not in one for one in said.values())
         return ended(report.summary(found), unknown=unknown) | {"patch": found, "order": []}

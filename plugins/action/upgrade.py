@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.backup.restore import journal as restores
 from ..plugin_utils.kube import run_lease
+from ..plugin_utils.patch import journal as maintenance
 from ..plugin_utils.upgrade.job import UpgradeJob
 from ..plugin_utils.upgrade.run import UpgradeRun
 
@@ -21,6 +23,7 @@ class ActionModule(DocumentedAction):
         job = UpgradeJob(say=self._display.display, **{name: given[name] for name in names})
         step = given["step"]
         if step == "check":
+            job = replace(job, resting=maintenance.hosts(job.plan().site))
             restores.refuse_beside(job.plan().site, why=restores.HALF)
         if step in ("check", "verify"):
             return {"check": job.check, "verify": job.verify}[step]()

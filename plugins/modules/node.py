@@ -26,6 +26,7 @@ options:
         control host at a time. Refuses to drop a key that a Secret in etcd was written with.
       - V(join) joins a prepared host with the credentials O(join). Nothing else is converged.
       - V(upgrade_look) reports room for images and the health of etcd. Changes nothing.
+      - V(upgrade_wake) starts the kubelet of a control host that a killed upgrade has stopped.
       - Of the version in O(cluster), V(upgrade_stage) fetches images and programs, V(upgrade_control) makes one control
         plane, V(upgrade_record) kubeadm's configuration in the cluster, V(upgrade_kubelet) a node's programs.
       - V(membership) reports a control host's cluster, etcd members and days of certificates. Changes nothing.
@@ -45,8 +46,8 @@ options:
         users and names. Refuses a node of another cluster, and directories of volumes that O(directories) does not
         name.
     type: str
-    choices: [maintain, restart, join, encryption, encrypt, upgrade_look, upgrade_stage, upgrade_control,
-      upgrade_record, upgrade_kubelet, membership, decide, forget, access, leave_etcd, reset]
+    choices: [maintain, restart, join, encryption, encrypt, upgrade_look, upgrade_wake, upgrade_stage,
+      upgrade_control, upgrade_record, upgrade_kubelet, membership, decide, forget, access, leave_etcd, reset]
     required: true
   name:
     description: Name of the host it runs on.

@@ -16,6 +16,8 @@ options:
       - V(look) says what is in the way, and changes nothing. V(check) also returns what is left to do, in order, and
         fails for what is in the way unless O(force) accepts it. Of a step that is open it judges only what cannot be
         accepted.
+      - V(back) writes down that a step is given up, which V(check) has found when the site file has its former release
+        and nothing runs the other one.
       - V(ask) fails for what gave no answer to V(check) of a step that is open, and gives none now.
       - V(begin) writes into the state directory that a step is open. Until V(move), when every service is new, other
         layers go by the former release, and those of the layer openstack are refused.
@@ -26,7 +28,7 @@ options:
       - V(end) writes down that the step has ended, unless something is left. V(verify) fails unless every service and
         hypervisor has the release and no step is open.
     type: str
-    choices: [look, check, ask, begin, move, joined, lost, restart, data, end, verify]
+    choices: [look, check, back, ask, begin, move, joined, lost, restart, data, end, verify]
     default: look
   hosts:
     description: Hypervisors. With O(step=joined).

@@ -61,6 +61,17 @@ def make(step: str, changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     return changes.result()
 
 
+def wake(node: Node, host: NodeHost, changes: Changes) -> None:
+    """Start a control host's kubelet that a killed run has stopped, and wait until its API server serves.
+
+    Raises GroundupError.
+    """
+    stopped = node.control and not units.Unit(changes, KUBELET, marks=host.paths.at(str(units.MARKS))).active
+    if stopped and changes.add(f"start the kubelet of {node.name}, which a killed run has stopped"):
+        units.control("start", KUBELET)
+        _serves(node, host)
+
+
 def stage(node: Node, host: NodeHost, changes: Changes) -> None:
     """Pull images, and fetch programs of the other version that are not installed yet: nothing restarts.
 
@@ -204,5 +215,6 @@ def _programs(node: Node, host: NodeHost, changes: Changes, *, names: Collection
 
 
 STEPS = {
-    "upgrade_stage": stage, "upgrade_control": control, "upgrade_record": record, "upgrade_kubelet": kubelet,
+    "upgrade_wake": wake, "upgrade_stage": stage, "upgrade_control": control, "upgrade_record": record,
+    "upgrade_kubelet": kubelet,
 }  # fmt: skip

@@ -23,10 +23,12 @@ def document(
     time: str,
     groups: Sequence[str] = (),
     resting: Sequence[str] = (),
+    strange: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return all of it as plain data. ``snapshots``: by release of Debian, the one that the site runs.
 
-    ``groups``: steps of their own that were asked for; ``resting``: hosts that a run left in maintenance.
+    ``groups``: steps of their own that were asked for; ``resting``: hosts that a run left in maintenance;
+    ``strange``: of them, those that left the site file.
     """
     found, holders = works(plan, said, groups=groups), [name for name, one in said.items() if one.get("holds")]
     doing = {*decide.names(found), *(name for name in resting if name in found and not found[name].refused)}
@@ -38,7 +40,7 @@ def document(
         "order": [list(batch) for batch in order.batches(plan, doing, first=resting, last=holders)],
         "emptied": [name for name, one in found.items() if one.emptied or name in resting],
         "left_out": {name: one.refused for name, one in found.items() if one.refused},
-        "maintenance": list(resting),
+        "maintenance": [*resting, *strange],
         "hosts": {name: dict(one) for name, one in said.items()},
     }
 

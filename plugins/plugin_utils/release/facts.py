@@ -16,7 +16,7 @@ from ..plan.types import Plan
 from ..rollout.gate import pairs
 from ..rotate import rabbitmq
 from ..rotate.accounts import Credential
-from ..services import cinder, nova
+from ..services import RECORDS, cinder, nova
 from ..status.rows import StatusRow, guarded
 from . import restart
 
@@ -50,6 +50,8 @@ class ReportedService:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseFacts:
     running: dict[str, frozenset[str]]  # release of Helm -> OpenStack releases of its images
+    retired: dict[str, frozenset[str]] = field(default_factory=dict)  # the same of services that left the site file
+    lacking: frozenset[str] = frozenset()  # releases of Helm of the site file that were never rolled out
     services: tuple[ReportedService, ...] = ()
     namespace: str = "openstack"
     hypervisors: frozenset[str] = frozenset()  # of the site file
@@ -70,6 +72,7 @@ def look(plan: Plan, api: Api, password: str) -> ReleaseFacts:
     ours = {(one.namespace, one.name) for one in plan.openstack.releases if not one.is_extra}
     live = records.read(api, {namespace for namespace, _ in ours})
     running = {one.name: pairs.releases(one.objects) for key, one in live.items() if key in ours}
+    left = [one for key, one in live.items() if key not in ours and one.name in RECORDS]
     pods = api.get(resource_path("v1", "pods", namespace=space), labelSelector=_DATA).get("items") or ()
     unknown: dict[str, StatusRow] = {}
     here = running.keys() & {*plan.openstack.services}
@@ -87,6 +90,8 @@ def look(plan: Plan, api: Api, password: str) -> ReleaseFacts:
 
     return ReleaseFacts(
         running={name: found for name, found in running.items() if found},
+        retired={one.name: found for one in left if (found := pairs.releases(one.objects))},
+        lacking=frozenset(name for _, name in ours - live.keys()),
         unfinished=frozenset(live[key].name for key in ours & live.keys() if live[key].status != "deployed"),
         services=asked(MARIADB, "records of services", lambda: _recorded(services(plan, api), here)),
         namespace=space,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...module_utils._base.text import few
 from ..rollout.gate import pairs
@@ -16,11 +17,13 @@ BY_HAND = "nova-manage db online_data_migrations in a pod of nova-conductor, unt
 # Codes that accept a row: the verb's openstack_upgrade_force. What has none stops every step.
 GONE_RECORDS, DOWN, DATA, QUEUES = ({"code": one} for one in ("gone-records", "hypervisors-down", "data", "queues"))
 _STEP = "playbook groundup.cloud.hypervisor"
+ADDED = "added"  # fact of a row that a step under way judges by what was there when it began
 
 
 def rows(facts: ReleaseFacts, target: str) -> list[StatusRow]:
     """Return what was looked at before ``target``, each with its state and remedy."""
-    told = [*_step(facts, target), *facts.unknown.values(), *_services(facts, target), *_gone(facts), *_down(facts)]
+    told = [*_step(facts, target), *_file(facts, target), *facts.unknown.values()]
+    told += [*_services(facts, target), *_gone(facts), *_down(facts)]
     return [*told, *(row(facts) for name, row in ((MARIADB, _data), (RABBITMQ, _queues)) if name not in facts.unknown)]
 
 
@@ -33,6 +36,28 @@ def _step(facts: ReleaseFacts, target: str) -> Iterator[StatusRow]:
             yield StatusRow(name=name, state="broken", what=refused[0], remedy=refused[1])
         else:
             yield StatusRow(name=name, state="ok", what=f"{few(names)} run {before}")
+
+
+def _file(facts: ReleaseFacts, target: str) -> Iterator[StatusRow]:
+    """Yield services that left the site file and run on, which nobody would upgrade; and those that came to it."""
+    for name, found in sorted(former(facts.retired, target).items()):
+        remove, keeps = json.dumps({"rollout_remove": [name]}), ", ".join(sorted(found))
+        yield StatusRow(
+            name=name, state="broken", what=f"is not in openstack.services, and its pods keep {keeps}",
+            remedy="write it there again. Before a step, and after one, ansible-playbook groundup.cloud.openstack "
+            f"-e '{remove}' removes it",
+        )  # fmt: skip
+    for name in sorted(facts.lacking):
+        yield StatusRow(
+            name=name, state="broken", what="is in openstack.services, and was never rolled out", facts={ADDED: True},
+            remedy="take it out until the step has ended; or set openstack.release back, and run the playbook "
+            "groundup.cloud.site first",
+        )  # fmt: skip
+
+
+def former(running: Mapping[str, frozenset[str]], target: str) -> dict[str, frozenset[str]]:
+    """Return those of ``running`` of which something has another release than ``target``, with these."""
+    return {name: found - {target} for name, found in running.items() if found - {target}}
 
 
 def _services(facts: ReleaseFacts, target: str) -> Iterator[StatusRow]:

@@ -11,7 +11,7 @@ from ..graph import one_by_one
 from ..plan.types import Plan
 from ..rollout.gate import pairs
 from .facts import ReleaseFacts, ReportedService
-from .judge import COMPUTE, DOWN, GONE, GONE_RECORDS, is_up
+from .judge import COMPUTE, DOWN, GONE, GONE_RECORDS, former, is_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +19,7 @@ class Left:
     """What a run would do."""
 
     services: tuple[str, ...] = ()  # releases of Helm, in order
+    retired: tuple[str, ...] = ()  # former ones that left the site file: no run changes them
     unfinished: tuple[str, ...] = ()  # of them, new ones whose rollout was interrupted
     lost: tuple[str, ...] = ()  # hypervisors of an open step that do not report: each changes alone, before all others
     batches: tuple[tuple[str, ...], ...] = ()  # hypervisors that change together, the lost ones first
@@ -32,8 +33,9 @@ class Left:
     def versions(self) -> Left:
         """Return what keeps services and hypervisors from having one release."""
         return Left(
-            services=self.services, unfinished=self.unfinished, lost=self.lost, batches=self.batches, away=self.away
-        )
+            services=self.services, retired=self.retired, unfinished=self.unfinished, lost=self.lost,
+            batches=self.batches, away=self.away,
+        )  # fmt: skip
 
     @property
     def former(self) -> bool:
@@ -53,6 +55,7 @@ class Left:
                 for name in self.unknown
             ),
             *(f"{name}: expand its schema, roll its pods, contract" for name in self.services),
+            *(f"{name}: is not in openstack.services, and keeps the former release" for name in self.retired),
             *(f"{name}: go on with its rollout, which was interrupted" for name in self.unfinished),
             *(f"nova-compute and Neutron's agent of {self._told(batch)}" for batch in self.batches),
             *(f"{name}: {self._waits(name)}; the end of the step waits for it" for name in self.away),
@@ -79,9 +82,9 @@ def left(
     target = plan.openstack.release
     nova = pairs.STEPS[target].nova
     order = [name for name, _ in one_by_one((one.name, one.needs) for one in plan.openstack.releases)]
-    former = {name for name, found in facts.running.items() if found - {target}}
-    services = tuple(name for name in order if name in former)
-    unfinished = tuple(name for name in order if name in facts.unfinished - former)
+    old_services = former(facts.running, target).keys()
+    services = tuple(name for name in order if name in old_services)
+    unfinished = tuple(name for name in order if name in facts.unfinished - old_services)
     # Before that, no hypervisor was; and nothing reports without its queue.
     touched = bool(begun) and not (services or unfinished or facts.unknown)
     computes = [one for one in facts.services if one.binary == COMPUTE and one.host in facts.hypervisors]
@@ -94,6 +97,7 @@ def left(
     canary = not lost and (touched or not proven)  # the last batch of an open step may have stayed as it was
     return Left(
         services=services,
+        retired=tuple(sorted(former(facts.retired, target))),
         unfinished=unfinished,
         lost=lost,
         batches=(

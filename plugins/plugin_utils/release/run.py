@@ -19,9 +19,11 @@ from ..rollout.gate import pairs
 from ..status.rows import StatusRow
 from ..upgrade import journal
 from ..upgrade.journal import OPENSTACK, Upgrade
-from . import data, judge, restart
+from . import back, data, judge, restart
 from .check import ReleaseCheck, check
 from .facts import LATER, ReleaseFacts, look, services
+from .inputs import changed, inputs
+from .judge import ADDED
 from .order import Left, crowded, late, left
 
 CODES = ("data", "gone-records", "hypervisors-down", "queues", "workloads")
@@ -38,6 +40,7 @@ class ReleaseUpgrade:
     force: Sequence[str] = ()
     hours: float = 1.0
     absent: Collection[str] = ()  # hosts that do not answer
+    resting: Sequence[str] = ()  # hosts that a run of patch left in maintenance
     said: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # host -> unit -> its state and last words
 
     @property
@@ -51,6 +54,13 @@ class ReleaseUpgrade:
     def check(self, found: ReleaseCheck) -> dict[str, Any]:
         """Return what would be done. Raises GroundupError for what stands against it."""
         refuse_unknown("openstack_upgrade", self.force, CODES, variable="openstack_upgrade_force")
+        if opened := back.given_up(self.plan):
+            back.require_former(self.plan, found.facts, opened)
+            self._say(told := f"give up the step to {opened.target}: nothing has it")
+            return {
+                "changed": False, "changes": [told], "open": False, "due": False, "back": True, "hypervisors": [],
+                "first": [], "staged": [], "target": site_vars(self.plan),
+            }  # fmt: skip
         opened = self._opened()
         journal.refuse_open(self.plan.site, OPENSTACK.verb, journal.KUBERNETES)
         known = found.facts and self.target in pairs.STEPS
@@ -60,6 +70,8 @@ class ReleaseUpgrade:
             self._say(f"{host}: {self._words(host)}")
         if due:
             against = reasons(found, absent=sorted({*self.absent} & {*todo.away}), under_way=opened is not None)
+            against += changed(self.plan, found.facts, opened) if found.facts else ()
+            against += [] if opened else journal.beside_patch(self.resting)
             if todo.settled or not opened:
                 against += [Reason(text=one) for one in crowded(self.plan, todo.aside)]
             for one in against:
@@ -78,10 +90,17 @@ class ReleaseUpgrade:
         for number, line in enumerate(lines, 1):
             self._say(f"{number}. {line}")
         return {
-            "changed": False, "changes": lines, "open": opened is not None, "due": due,
+            "changed": False, "changes": lines, "open": opened is not None, "due": due, "back": False,
             "hypervisors": [list(batch) for batch in todo.batches], "first": [*todo.unknown],
             "staged": self._staged(found.facts, todo) if found.facts else [], "target": site_vars(self.plan),
         }  # fmt: skip
+
+    def back(self) -> dict[str, Any]:
+        """Write down that the step was given up, unless something has its release. Raises GroundupError, OSError."""
+        if opened := back.given_up(self.plan):
+            back.require_former(self.plan, look(self.plan, self._api(), self.password), opened)
+            journal.end(self.plan.site, OPENSTACK)
+        return {"changed": opened is not None}
 
     def ask(self) -> dict[str, Any]:
         """Require an answer of who gave none to the check, and that nothing of it stands against the step.
@@ -104,7 +123,7 @@ class ReleaseUpgrade:
         before = sorted({one for running in found.running.values() for one in running} - {self.target})
         opened = journal.begin(
             self.plan.site, source=before[0] if before else self.target, target=self.target,
-            versions=[*pairs.STEPS[self.target].after, self.target], what=OPENSTACK,
+            versions=[*pairs.STEPS[self.target].after, self.target], what=OPENSTACK, inputs=inputs(self.plan),
         )  # fmt: skip
         self._say(f"from {opened.source} to {opened.target}, begun {opened.begun}")
         return {"changed": True}
@@ -187,7 +206,8 @@ class ReleaseUpgrade:
     def end(self) -> dict[str, Any]:
         """Write down that the step has ended. Raises GroundupError while something is left of it."""
         opened = self._opened()
-        if lacking := self._left(self._look(), opened).lines():
+        found = self._look()
+        if lacking := [*(one.text for one in changed(self.plan, found, opened)), *self._left(found, opened).lines()]:
             raise self._not_whole(lacking)
         journal.end(self.plan.site, OPENSTACK)
         return {"changed": opened is not None, "msg": self._whole}
@@ -269,6 +289,7 @@ def reasons(found: ReleaseCheck, *, absent: Sequence[str] = (), under_way: bool,
         for row in rows
         if part != "backup" and row.state not in ("ok", "warning")
         if known or not (under_way and row.facts.get(LATER))
+        if not (under_way and row.facts.get(ADDED))
     ]
     if absent:
         made.append(Reason(text=f"hypervisors do not answer: {few(absent)}", **judge.DOWN))

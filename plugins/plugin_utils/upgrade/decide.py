@@ -11,7 +11,7 @@ from ...module_utils._base.text import aligned
 from ..errors import GroundupError
 from ..plan.platform.versions import KUBERNETES
 from ..plan.types import Plan
-from .nodes import comes_back
+from .nodes import comes_back, is_ours
 from .steps import Kind, UpgradeStep, Version, refusals, steps
 from .survey import FoundCluster, tag
 
@@ -53,6 +53,12 @@ def judge(plan: Plan, found: FoundCluster, resumed: Sequence[UpgradeStep] = ()) 
         )  # fmt: skip
     # Steps on the way are done again, and first of their kind: they may have left a host out of HAProxy, or cordoned.
     again = [one for one in resumed if one.host in plan.hosts or not one.host]
+    # One whose record is lost has left its node cordoned, with whichever kubelet.
+    again += [
+        one
+        for name, node in sorted(found.nodes.items())
+        if is_ours(node) and name in plan.hosts and (one := UpgradeStep(kind="kubelet", host=name)) not in again
+    ]
     wanted = [*again, *(one for one in steps(found.versions, target) if one not in again)]
     left = tuple(one for kind in get_args(Kind) for one in wanted if one.kind == kind)
     minors = (

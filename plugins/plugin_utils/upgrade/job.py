@@ -10,7 +10,7 @@ from ...module_utils._base.consent import refuse, refuse_unknown
 from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from ..kube.access import kubeconfig_path
-from ..kube.client import Api
+from ..kube.client import Api, ApiError
 from ..plan import load_site, make_plan
 from ..plan.output.serial import site_vars
 from ..plan.types import Plan
@@ -34,6 +34,7 @@ class UpgradeJob:
     force: Sequence[str] = ()
     seen: Mapping[str, Mapping[str, Any]]  # what hosts said, by name
     until: Until = "end"
+    resting: Sequence[str] = ()  # hosts that a run of patch left in maintenance
 
     def check(self) -> dict[str, Any]:
         """Return what would be done. Raises GroundupError for what stands against it."""
@@ -42,7 +43,12 @@ class UpgradeJob:
         opened = journal.going_to(plan.site, plan.kubernetes.version)
         journal.refuse_open(plan.site, journal.KUBERNETES.verb, journal.OPENSTACK)
         api = self.api(plan)
-        found = surveyed(api)
+        try:
+            found = surveyed(api)
+        except ApiError as error:
+            if opened is None:
+                raise
+            raise _silent(error, opened) from error
         judged = judge(plan, found, opened.left if opened else ())
         if judged.drains:
             found = draining(api, found, judged.hosts("kubelet"))
@@ -53,8 +59,9 @@ class UpgradeJob:
         for line in lines:
             self.say(f"[upgrade] {line}")
         if judged.steps:
+            beside = [] if opened else journal.beside_patch(self.resting)
             refuse(
-                "kubernetes_upgrade", plan.site, reasons(plan, found, judged, self.seen), self.force,
+                "kubernetes_upgrade", plan.site, [*beside, *reasons(plan, found, judged, self.seen)], self.force,
                 where="the cluster, and kubernetes.version of the site file",
                 why="a cluster that is half upgraded and cannot go on is worse than an old one; nothing was changed",
                 first="put that right first",
@@ -132,6 +139,18 @@ class UpgradeJob:
 
     def _preview(self, plan: Plan, judged: Judged) -> str:
         return preview(self.plan(str(judged.source)), plan) if judged.hosts("control") else ""
+
+
+def _silent(error: ApiError, opened: Upgrade) -> GroundupError:
+    """Return the error of a cluster that does not answer in the middle of an upgrade."""
+    at = ", ".join(map(str, opened.open_steps)) or "between two steps"
+    hosts = ", ".join(step.host for step in opened.open_steps if step.host) or "the control hosts"
+    return GroundupError(
+        f"the cluster does not answer: {error.what}; a former run ended at: {at}", where=error.where,
+        why="what runs decides what may follow",
+        remedy="ansible-playbook groundup.cloud.kubernetes_upgrade without --tags check starts a kubelet that a killed "
+        f"run left stopped. Else, on {hosts}: systemctl status kubelet, crictl ps -a, journalctl -u kubelet",
+    )  # fmt: skip
 
 
 def surveyed(api: Api) -> FoundCluster:

@@ -15,7 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ...module_utils._base.consent import Reason
 from ...module_utils._base.files import read, write_file
+from ...module_utils._base.text import few
 from ..errors import GroundupError
 from ..paths import state_dir
 from ..plan import make_plan
@@ -63,6 +65,7 @@ class Upgrade:
     live: str  # version that other layers go by: that of the oldest API server, of OpenStack's oldest service
     versions: Sequence[str]  # that members may have: those that ran at the beginning, and the target
     begun: str  # time
+    inputs: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of the site file at its begin, by key
     steps: Mapping[str, str] = field(default_factory=dict)  # "kubelet worker-1" -> when it ended, "" while it is open
 
     def __post_init__(self) -> None:
@@ -123,11 +126,16 @@ def going_to(site: str, target: str, what: Upgraded = KUBERNETES) -> Upgrade | N
     return found
 
 
-def begin(site: str, *, source: str, target: str, versions: Sequence[str], what: Upgraded = KUBERNETES) -> Upgrade:
+def begin(
+    site: str, *, source: str, target: str, versions: Sequence[str], what: Upgraded = KUBERNETES,
+    inputs: Mapping[str, Sequence[str]] | None = None,
+) -> Upgrade:  # fmt: skip
     """Write down that an upgrade has begun; one that has begun stays as it is. Raises GroundupError, OSError."""
     if found := under_way(site, what):
         return found
-    upgrade = Upgrade(source=source, target=target, live=source, versions=[*versions], begun=_now())
+    upgrade = Upgrade(
+        source=source, target=target, live=source, versions=[*versions], begun=_now(), inputs=inputs or {}
+    )
     _write(site, upgrade, what)
     return upgrade
 
@@ -161,6 +169,13 @@ def refuse_open(site: str, verb: str, what: Upgraded = KUBERNETES) -> None:
             why="both change the same parts, and nobody could say then which of them broke one",
             remedy=f"ansible-playbook {what.verb} goes on and ends it; then this again",
         )
+
+
+def beside_patch(resting: Sequence[str]) -> list[Reason]:
+    """Return why an upgrade does not begin: hosts in maintenance would be missing beside those that it takes."""
+    return (
+        [Reason(text=f"{few(resting)} in maintenance: groundup.cloud.patch goes on with it first")] if resting else []
+    )
 
 
 def refuse_mixed(site: str, release: str) -> None:

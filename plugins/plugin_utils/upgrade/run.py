@@ -11,6 +11,7 @@ from ..errors import GroundupError
 from ..kube import run_lease
 from ..kube.client import Api, ApiError
 from ..kube.types import Object, resource_path
+from ..plan.types import Plan
 from . import journal, nodes
 from .decide import UNDRAINED, Judged, judge, table, unwell
 from .job import UpgradeJob, surveyed
@@ -48,7 +49,7 @@ class UpgradeRun:
 
     def begin(self) -> dict[str, Any]:
         """Write down that the upgrade has begun. Raises GroundupError, OSError."""
-        plan = self.job.plan()
+        plan = self._plan()
         found = surveyed(self.job.api(plan)).versions
         target = plan.kubernetes.version
         versions = sorted({*map(str, found.all), target})
@@ -70,15 +71,21 @@ class UpgradeRun:
 
     def end(self) -> dict[str, Any]:
         """Write down that the upgrade has ended. Raises GroundupError, OSError."""
+        site = self._plan().site
         # A kubelet that has restarted says later that its static pods are Ready.
         done = self.job.whole(patience=PATIENCE)
-        site = self.job.plan().site
         opened = journal.under_way(site) is not None
         journal.end(site)
         return done | {"changed": opened}
 
-    def _enter(self) -> None:
+    def _plan(self) -> Plan:
+        """Return the plan of the site file as it is now. Raises GroundupError when the upgrade goes elsewhere."""
         plan = self.job.plan()
+        journal.going_to(plan.site, plan.kubernetes.version)
+        return plan
+
+    def _enter(self) -> None:
+        plan = self._plan()
         api, version = self.job.api(plan), plan.kubernetes.version
 
         def missing() -> list[str]:
@@ -106,7 +113,7 @@ class UpgradeRun:
                 nodes.drain(api, host, timeout=self.timeout, say=self.job.say, spare=spare)
 
     def _leave(self) -> None:
-        plan = self.job.plan()
+        plan = self._plan()
         api = self.job.api(plan)
         target = judge(plan, surveyed(api)).target
         if self.kind == "kubelet":

@@ -14,10 +14,10 @@ ROOT = Path(__file__).resolve().parents[3]
 FILES = [*sorted((ROOT / "playbooks").glob("*.yml")), *sorted((ROOT / "roles").rglob("*.yml"))]
 # What is compared with nothing, by its last name: all of these are booleans, wherever they are named.
 BOOLEANS = frozenset((
-    "add_ons", "control", "data", "due", "evacuated", "exists", "fence", "fresh", "groundup_dry_run", "hypervisor",
-    "hypervisors", "instances", "kubernetes_control", "kubernetes_joins", "leader", "openstack_upgrade_due",
-    "openstack_upgrade_new", "orchestrated", "reboot", "retire_planned", "storage", "storage_waiting", "upgrade_due",
-    "upgrade_new", "whole",
+    "add_ons", "back", "control", "data", "due", "evacuated", "exists", "fence", "fresh", "groundup_dry_run",
+    "hypervisor", "hypervisors", "instances", "kubernetes_control", "kubernetes_joins", "leader",
+    "openstack_upgrade_due", "openstack_upgrade_new", "orchestrated", "reboot", "retire_planned", "storage",
+    "storage_waiting", "upgrade_due", "upgrade_new", "whole",
 ))  # fmt: skip
 
 

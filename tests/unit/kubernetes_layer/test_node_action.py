@@ -66,7 +66,9 @@ def test_only_a_run_that_changes_a_control_host_needs_the_lease(
     assert run(role="worker", step="upgrade_kubelet")["warnings"] == ["the cluster does not answer"]
 
 
-@pytest.mark.parametrize("step", ["upgrade_stage", "upgrade_control", "upgrade_record", "upgrade_kubelet"])
+@pytest.mark.parametrize(
+    "step", ["upgrade_wake", "upgrade_stage", "upgrade_control", "upgrade_record", "upgrade_kubelet"]
+)
 @pytest.mark.parametrize("role", ["control", "worker"])
 def test_a_connection_that_is_lost_in_an_upgrade_fails_the_task_for_its_rescue(
     given: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, step: str, role: str

@@ -178,6 +178,20 @@ def test_a_kubelet_that_was_stopped_starts_when_the_step_fails(
     assert "kubelet.service" in host.running
 
 
+def test_a_kubelet_that_a_kill_left_stopped_starts_and_its_api_server_serves(node: Node, host: FakeHost) -> None:
+    """The run was gone between its end and its start: the only API server is the one that the next run asks."""
+    host.running.discard("kubelet.service")
+    foretold = Changes(check=True)
+    upgrade.wake(node, host, foretold)
+    assert (foretold.done, host.services) == (["start the kubelet of control-1, which a killed run has stopped"], [])
+    upgrade.wake(dataclasses.replace(node, control=False), host, Changes(check=False))
+    assert host.services == [], "a worker's is started by its step"
+    upgrade.wake(node, host, Changes(check=False))
+    assert (host.services, host.commands) == ([("start", "kubelet.service")], [["ready"]])
+    upgrade.wake(node, host, Changes(check=False))
+    assert (host.services, host.commands) == ([("start", "kubelet.service")], [["ready"]])
+
+
 def test_the_kubelet_of_a_worker_takes_the_programs_alone(
     node: Node, host: FakeHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:

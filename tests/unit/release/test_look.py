@@ -84,6 +84,31 @@ def test_a_nova_that_runs_without_any_record_is_unknown(member: Member, monkeypa
     assert "Nova runs, and has no record of any service" in row.what
 
 
+@pytest.mark.usefixtures("member")
+def test_services_that_left_the_site_file_and_those_that_came_to_it_are_told_by_what_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a release that is nobody's, nothing is: it is no service of ours."""
+    pod = {"spec": {"containers": [{"image": "registry.test/heat:2026.1@sha256:0"}]}}
+    objects = ({"kind": "Deployment", "metadata": {"name": "api"}, "spec": {"template": pod}},)
+    live = {
+        ("openstack", name): SimpleNamespace(name=name, namespace="openstack", objects=objects, status="deployed")
+        for name in ("nova", "heat", "somebodys")
+    }
+    monkeypatch.setattr(records, "read", lambda *_: live)
+    site = plan("nova")
+    site.openstack.releases = tuple(
+        SimpleNamespace(namespace="openstack", name=name, is_extra=False) for name in ("nova", "keystone")
+    )
+    found = facts.look(site, API, "word")
+    assert found.running == {"nova": {"2026.1"}}
+    assert found.retired == {"heat": {"2026.1"}}
+    assert found.lacking == {"keystone"}
+    rows = {row.name: row for row in judge.rows(found, "2026.2")}
+    assert (rows["heat"].state, rows["keystone"].state) == ("broken", "broken")
+    assert "heat" not in {row.name for row in judge.rows(found, "2026.1")}
+
+
 def test_queues_that_cannot_be_listed_are_unknown(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     live = SimpleNamespace(name="rabbitmq", namespace="openstack", objects=(), status="deployed")
     monkeypatch.setattr(records, "read", lambda *_: {("openstack", "rabbitmq"): live})

@@ -24,7 +24,7 @@ AFTER = [*HYPERVISORS, "restart", "data"]
 
 
 def test_the_playbook_has_every_step_once_and_in_order() -> None:
-    before = ["check", "release_stage", "begin", "first", "ask", "rollout", "move"]
+    before = ["check", "back", "release_stage", "begin", "first", "ask", "rollout", "move"]
     assert [*tasks()] == [*before, "release", "restart", "data", "end", "verify"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import ApiError
@@ -134,6 +135,7 @@ def found_in(cluster: Cluster) -> FoundCluster:
     return draining(cluster, found, cluster.nodes)  # type: ignore[arg-type]  # a stand-in
 
 
+@cache
 def plan_of(site: str = "lab-ha", version: str = "1.37.2") -> Plan:
     written = load_site(COLLECTION / f"inventories/{site}/site.yml")
     return make_plan(

@@ -113,6 +113,15 @@ class Run:
         self.cluster.proxy, self.cluster.dns = "v1.37.2", "v1.14.6"
 
 
+def test_a_kubelet_that_a_kill_left_stopped_starts_before_the_cluster_is_asked() -> None:
+    names = [play["name"] for play in PLAYS]
+    assert names.index("Ask nodes") < names.index("Decide")
+    wake, look = yaml.safe_load((COLLECTION / "roles/kubernetes/tasks/upgrade_look.yml").read_text())
+    assert "'step': 'upgrade_wake'" in wake["groundup.cloud.node"]
+    assert wake["when"] == "kubernetes_control and kubernetes_plan.upgrading | length > 0"
+    assert (wake["tags"], look["tags"]) == (["apply"], ["check", "apply"]), "a check starts nothing"
+
+
 def test_an_open_upgrade_publishes_what_was_corrected_and_a_new_one_alone_is_backed_up(cluster: Cluster) -> None:
     asked = UpgradeJob(site_file="", say=lambda _: None, seen=SAID)
     assert layers(asked.check()) == LAYERS

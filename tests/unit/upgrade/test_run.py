@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from functools import partial
 from pathlib import Path
@@ -11,59 +10,17 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site
-from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import job, journal, nodes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.job import UpgradeJob
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import journal, nodes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.nodes import CORDONED
-from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.run import UpgradeRun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.steps import UpgradeStep
 
-from .cluster import CONTROL, NODES, SAID, WORKERS, Cluster, moved, plan_of
+from .cluster import CONTROL, NODES, WORKERS, Cluster, moved
+from .running import SITE, asked, new, opened, step
 
-SITE = "lab-ha"
-
-
-@pytest.fixture
-def cluster() -> Cluster:
-    return Cluster()
-
-
-@pytest.fixture(autouse=True)
-def controller(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A controller whose cluster is a stand-in; what waits there waits no time."""
-    ticks = itertools.count(step=100)
-    monkeypatch.setattr("time.monotonic", lambda: float(next(ticks)))
-    monkeypatch.setattr("time.sleep", lambda _: None)
-    monkeypatch.setattr(journal, "state_dir", lambda _: tmp_path)
-    (tmp_path / "admin.conf").touch()
-    monkeypatch.setattr(job, "kubeconfig_path", lambda _: tmp_path / "admin.conf")
-    monkeypatch.setattr(job, "Api", lambda _: cluster)
-    monkeypatch.setattr(UpgradeJob, "plan", lambda self, other=None: plan_of(version=other or self.site_file))
-    monkeypatch.setattr(job, "preview", lambda *_: "")
-    return tmp_path
-
-
-def asked(version: str = "1.37.2", said: list[str] | None = None, **more: Any) -> UpgradeJob:
-    lines = [] if said is None else said
-    return UpgradeJob(site_file=version, say=lines.append, seen=SAID, **more)
-
-
-def step(kind: Any = "control", *hosts: str, evict: bool = False, force: tuple[str, ...] = ()) -> UpgradeRun:
-    return UpgradeRun(job=asked(force=force), kind=kind, hosts=hosts, evict=evict)
-
-
-def opened() -> journal.Upgrade:
-    found = journal.under_way(SITE)
-    assert found
-    return found
-
-
-def new(cluster: Cluster, *, kubelets: tuple[str, ...] = NODES) -> None:
-    """Have the cluster run the new version."""
-    moved(cluster, *CONTROL)
-    cluster.proxy, cluster.dns = "v1.37.2", "v1.14.6"
-    cluster.kubelets = dict.fromkeys(kubelets, "v1.37.2")
+pytestmark = pytest.mark.usefixtures("controller")
 
 
 def test_an_upgrade_from_its_begin_to_its_end(cluster: Cluster, controller: Path) -> None:
@@ -242,6 +199,26 @@ def test_a_run_may_end_before_the_last_control_host(cluster: Cluster) -> None:
     step("control", "control-3").enter()  # killed: nobody else puts it back into HAProxy
     answer = asked(until="checkpoint").check()
     assert (answer["control"], answer["last"], answer["whole"]) == (["control-3"], "", False)
+
+
+def test_a_cluster_that_does_not_answer_in_the_middle_names_the_host_and_its_kubelet(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silent(*_: object, **__: object) -> None:
+        raise ApiError("connection refused", where="https://10.79.0.5:6443", status=0)
+
+    step().begin()
+    new(cluster, kubelets=())
+    step("kubelet", "control-1").enter()
+    monkeypatch.setattr(cluster, "get", silent)
+    with pytest.raises(GroundupError, match="a former run ended at: kubelet of control-1") as caught:
+        asked().check()
+    assert "connection refused" in caught.value.what
+    assert "without --tags check starts a kubelet that a killed run left stopped" in caught.value.remedy
+    assert "on control-1: systemctl status kubelet" in caught.value.remedy
+    journal.end(SITE)
+    with pytest.raises(ApiError):
+        asked().check()
 
 
 def test_an_upgrade_that_is_open_goes_to_no_other_version() -> None:
