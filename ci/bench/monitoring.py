@@ -202,7 +202,7 @@ class Site:
         print(f"targets                 {self._wanted:>8}  {up} answer")
         before, judged, scraped = self._used(), self._judged(), self._scrapes()
         time.sleep(60 * minutes)
-        after, rounds = self._used(), (self._scrapes() - scraped) / self._wanted
+        after, rounds = self._used(), max(self._scrapes() - scraped, 1) / self._wanted
         told, kept = (self._number(f"sum(scrape_samples_{name})") for name in ("scraped", "post_metric_relabeling"))
         print(f"series                  {kept:>8.0f}  kept of {told:.0f}; {kept / len(self._plan.hosts):.0f} a host")
         good = up == self._wanted == self._answering()
