@@ -80,6 +80,10 @@ class Resources:
                         refusals += refused
             except UnmetError as error:
                 refusals.append(error.what)
+        gone = {key for key in self.left if self.index.chosen.get(key) is None}
+        for one in self.plan.resources:
+            if one.key in self.left and not gone.isdisjoint(self.index.needs(one)):
+                self.left[one.key] = ""  # what differs of it follows from that
         former = [(name, found) for name in reversed(KINDS) if self.index.served(name) for found in self._former(name)]
         if DELETE in self.force:
             refusals += self._held(former)
