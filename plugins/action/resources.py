@@ -71,7 +71,7 @@ def converge(
         store = None if kept.check else open_store(plan.site, write=False)
         try:
             return engine.Resources(api=api, plan=plan, changes=kept, store=store, force=force).converge()
-        except engine.LeftError as error:
+        except engine.ResourcesLeftError as error:
             changes.warnings.append(f"{error.what}: {error.why}; {error.remedy}")
             return [error.what]
     return []

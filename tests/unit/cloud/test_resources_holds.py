@@ -131,7 +131,7 @@ def test_a_zone_with_records_of_its_project_is_not_deleted() -> None:
         run(apis, gone, force=("delete",))
     assert len(apis.asked) == asked
     apis.held["dns", path] = own
-    assert run(apis, gone, force=("delete",)).done == ["delete dns zone a.example.test."]
+    assert run(apis, gone, force=("delete",)).done == ["delete dns zone a.example.test. of project web"]
 
 
 def test_a_network_with_instances_keeps_its_router_too() -> None:

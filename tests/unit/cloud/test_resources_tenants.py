@@ -105,7 +105,7 @@ def test_one_that_is_there_in_our_place_is_left_with_what_needs_it_and_all_else_
     found |= {"description": "mine", "groundup_image": None, "groundup_resources": None}
     before = copy.deepcopy(apis.objects)
     what = rf"{kind.replace('_', ' ')} {found['name']} .*is there, and not from this site file"
-    with pytest.raises(engine.LeftError, match=what):
+    with pytest.raises(engine.ResourcesLeftError, match=what):
         run(apis, both, force=("delete",))
     back = apis.objects["network"].pop()
     assert back["name"] == "back"
@@ -116,7 +116,7 @@ def test_a_group_that_is_there_keeps_nobody_from_the_rest(made: Apis, both: Plan
     apis = made
     apis.objects["group"][0]["description"] = "mine"
     apis.objects["network"] = [one for one in apis.objects["network"] if one["name"] != "back"]
-    with pytest.raises(engine.LeftError, match="group dev of domain acme is there"):
+    with pytest.raises(engine.ResourcesLeftError, match="group dev of domain acme is there"):
         run(apis, both)
     assert apis.named("network", "back")
 
@@ -127,7 +127,7 @@ def test_what_only_administrators_make_stops_a_run_before_a_change(made: Apis, b
     asked = len(made.asked)
     with pytest.raises(GroundupError, match="flavor m1 is there, and not from this site file") as raised:
         run(made, both)
-    assert not isinstance(raised.value, engine.LeftError)
+    assert not isinstance(raised.value, engine.ResourcesLeftError)
     assert len(made.asked) == asked
 
 
@@ -146,7 +146,7 @@ def test_a_network_that_a_tenant_calls_as_the_provider_network_is_not_meant(both
 
 def test_a_quota_that_a_project_used_up_keeps_nobody_else_from_anything(both: Plan) -> None:
     apis = Apis(refused='"name": "front"')
-    with pytest.raises(engine.LeftError, match=r"network front of project web: .*Quota exceeded") as raised:
+    with pytest.raises(engine.ResourcesLeftError, match=r"network front of project web: .*Quota exceeded") as raised:
         run(apis, both)
     assert "left with that: subnet front4 of project web, router out of project web" in raised.value.what
     assert apis.named("network", "back")
@@ -159,7 +159,7 @@ def test_a_quota_that_a_project_used_up_keeps_nobody_else_from_anything(both: Pl
 def test_nothing_of_a_project_goes_while_other_things_of_it_are_left(made: Apis, both: Plan) -> None:
     made.objects["security_group"].remove(made.named("security_group", "jump"))
     made.refused = '"name": "jump"'
-    with pytest.raises(engine.LeftError, match="security group jump of project web"):
+    with pytest.raises(engine.ResourcesLeftError, match="security group jump of project web"):
         run(made, without(both, router="out"), force=("delete",))
     assert [one["project_id"] for one in made.objects["router"]] == [made.named("project", "web")["id"]]
 
@@ -201,7 +201,9 @@ def test_a_snapshot_called_as_the_image_of_its_project_is_not_published(made: Ap
     snapshot = {**image, "id": "snapshot", "visibility": "private"}
     del snapshot["groundup_image"]
     made.objects["image"].append(copy.deepcopy(snapshot))
-    with pytest.raises(engine.LeftError, match="image debian of project web is there, and not from this site file"):
+    with pytest.raises(
+        engine.ResourcesLeftError, match="image debian of project web is there, and not from this site file"
+    ):
         run(made, both)
     assert made.objects["image"] == [snapshot]
 

@@ -35,7 +35,7 @@ ADOPT, DELETE = "adopt", "delete"
 _REMEDY = "write what is there, or another name; to take it over: -e resources_force=[adopt]"
 
 
-class LeftError(GroundupError):
+class ResourcesLeftError(GroundupError):
     """Resources of projects are left as they are; all else is made."""
 
 
@@ -64,7 +64,7 @@ class Resources:
     def converge(self) -> list[str]:
         """Make the cloud as planned; return what was there and did not work.
 
-        Raises GroundupError before a change, LeftError after all that could be done.
+        Raises GroundupError before a change, ResourcesLeftError after all that could be done.
         """
         if not self.plan.resources and DELETE not in self.force:
             return []
@@ -80,6 +80,10 @@ class Resources:
                         refusals += refused
             except UnmetError as error:
                 refusals.append(error.what)
+        gone = {key for key in self.left if self.index.chosen.get(key) is None}
+        for one in self.plan.resources:
+            if one.key in self.left and not gone.isdisjoint(self.index.needs(one)):
+                self.left[one.key] = ""  # what differs of it follows from that
         former = [(name, found) for name in reversed(KINDS) if self.index.served(name) for found in self._former(name)]
         if DELETE in self.force:
             refusals += self._held(former)
@@ -121,12 +125,12 @@ class Resources:
         return one.key in self.left
 
     def _tell(self) -> None:
-        """Raise LeftError with what is left."""
+        """Raise ResourcesLeftError with what is left."""
         while any(self._leaves(one) for one in self.plan.resources if one.key not in self.left):
             pass
         needing = [said(one) for one in self.plan.resources if self.left.get(one.key) == ""]
         also = f"; left with that: {', '.join(needing)}" if needing else ""
-        raise LeftError(
+        raise ResourcesLeftError(
             "; ".join(filter(None, self.left.values())) + also, where="site file key cloud",
             why="it stays as it is; all else is as the site file says", remedy=_REMEDY,
         )  # fmt: skip
