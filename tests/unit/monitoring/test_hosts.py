@@ -189,7 +189,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
             pass
 
     with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
-        for name in ("STORE_URL", "RULES_URL", "ALERTS_URL"):
+        for name in ("STORE_URL", "AGENT_URL", "RULES_URL", "ALERTS_URL"):
             monkeypatch.setattr(verify, name, f"http://127.0.0.1:{server.server_port}")
         monkeypatch.setattr(verify, "PATIENCE", -2.0)
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -232,7 +232,6 @@ def test_where_an_agent_scrapes_it_is_asked_and_not_the_store(
 ) -> None:
     agent = NODE | {"job": "agent", "object": "seed-1"}
     served["/api/v1/targets"]["data"]["activeTargets"].append({"labels": {"job": "agent", "object": "seed-1"}} | UP)
-    monkeypatch.setattr(verify, "AGENT_URL", verify.STORE_URL)
     monkeypatch.setattr(verify, "STORE_URL", "http://127.0.0.1:1")
     assert asked(NODE, agent)["targets"] == 2
     with pytest.raises(GroundupError, match="node of worker-1") as found:
