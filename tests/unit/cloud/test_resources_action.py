@@ -13,6 +13,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils import vault
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources import alone, holds
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 
 from .resources_api import Apis
@@ -55,7 +56,7 @@ def test_what_a_member_made_is_told_and_no_error_of_apply(held: list[str], monke
     assert why.startswith("network front of project web is there, and not from this site file; left with that: subnet")
     assert why in done["warnings"][-1]
     assert held == ["cloud"]
-    with pytest.raises(resources.GroundupError, match="not as the site file says: network front of project web"):
+    with pytest.raises(GroundupError, match="not as the site file says: network front of project web"):
         act(apis, planned, "verify", monkeypatch)
     done = act(apis, planned, "apply", monkeypatch, check=True)
     assert (done["changes"], len(done["left"]), held) == ([], 1, ["cloud"])
@@ -64,5 +65,5 @@ def test_what_a_member_made_is_told_and_no_error_of_apply(held: list[str], monke
     apis.named("router", "out")["status"] = "ERROR"
     done = act(apis, planned, "apply", monkeypatch)
     assert (done["changes"], done["left"], len(held)) == ([], done["warnings"], 2)
-    with pytest.raises(resources.GroundupError, match="router out of project web is ERROR in the cloud"):
+    with pytest.raises(GroundupError, match="router out of project web is ERROR in the cloud"):
         act(apis, planned, "verify", monkeypatch)
