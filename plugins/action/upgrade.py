@@ -23,8 +23,8 @@ class ActionModule(DocumentedAction):
         job = UpgradeJob(say=self._display.display, **{name: given[name] for name in names})
         step = given["step"]
         if step == "check":
-            job = replace(job, resting=maintenance.hosts(job.plan().site))
             restores.refuse_beside(job.plan().site, why=restores.HALF)
+            job = replace(job, resting=maintenance.hosts(job.plan().site))
         if step in ("check", "verify"):
             return {"check": job.check, "verify": job.verify}[step]()
         if self.changes.check:
