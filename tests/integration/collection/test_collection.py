@@ -58,8 +58,9 @@ def test_the_built_collection_leaves_out_what_a_user_does_not_need(installed: Pa
     for name in ("plugins/inventory/site.py", "docs/site.schema.json"):
         assert (collection / name).is_file(), name
     assert {path.name for path in collection.iterdir()} == {
-        "FILES.json", "MANIFEST.json", "README.md", "ansible.cfg", "changelogs", "charts", "docs", "inventories",
-        "meta", "playbooks", "plugins", "requirements.in", "requirements.txt", "roles", "supply", "supply.lock",
+        "CHANGELOG.rst", "FILES.json", "MANIFEST.json", "README.md", "ansible.cfg", "changelogs", "charts", "docs",
+        "inventories", "meta", "playbooks", "plugins", "requirements.in", "requirements.txt", "roles", "supply",
+        "supply.lock",
     }  # fmt: skip
 
 

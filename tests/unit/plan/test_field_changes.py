@@ -112,8 +112,9 @@ def described(schema: dict[str, Any], part: Any = None, path: str = "") -> Itera
         "a3324c7d",
         "33d5c0c5",
         "0adaad64",
+        "c4fb4421",
     ],
-    ids=["first fields", "before 0.2.0", "before upgrades"],
+    ids=["first fields", "before 0.2.0", "before upgrades", "0.2.0"],
 )
 def test_what_the_schema_of_a_former_tree_had_is_there_or_in_the_table(tree: str) -> None:
     former = subprocess.run(
