@@ -112,7 +112,7 @@ def described(schema: dict[str, Any], part: Any = None, path: str = "") -> Itera
         "a3324c7d",
         "33d5c0c5",
         "0adaad64",
-        "c4fb4421",
+        "753db3e3",
     ],
     ids=["first fields", "before 0.2.0", "before upgrades", "0.2.0"],
 )
