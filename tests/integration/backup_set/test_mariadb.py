@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -84,10 +85,13 @@ def _owned(place: Path) -> Path:
     return place
 
 
-def _insert(member: Namespaces) -> None:
-    sql = "INSERT INTO nova.instances (word) VALUES ('y'); " * 20
+def _sql(member: Namespaces, sql: str) -> None:
     argv = ["mariadb", "--defaults-file=/etc/mysql/admin_user.cnf", "--socket=/run/mysqld/mysqld.sock"]
     assert member.run([*argv, f"--execute={sql}"]).code == 0
+
+
+def _insert(member: Namespaces) -> None:
+    _sql(member, "INSERT INTO nova.instances (word) VALUES ('y'); " * 20)
 
 
 def test_a_copy_taken_under_writes_restores_to_what_was_counted(member: Namespaces, scratch: Namespaces) -> None:
@@ -112,6 +116,25 @@ def test_a_copy_taken_under_writes_restores_to_what_was_counted(member: Namespac
     damaged = bytes(stream[: len(stream) // 2])
     with pytest.raises(GroundupError, match="MariaDB's part does not restore: "):
         restored(scratch, [damaged], size=len(damaged), home="/scratch")
+
+
+def test_a_row_that_comes_and_goes_may_be_missing_and_one_that_stays_may_not(member: Namespaces) -> None:
+    kept, brief = "nova.flavors", "neutron.reservations"
+    _sql(member, f"CREATE DATABASE neutron; CREATE TABLE {kept} AS SELECT 1; CREATE TABLE {brief} AS SELECT 1")
+    time.sleep(2)  # the server tells whole seconds
+    stream = bytearray()
+
+    def write(data: bytes) -> None:
+        if not stream:
+            _sql(member, "DELETE FROM neutron.reservations; INSERT INTO neutron.reservations VALUES (2)")
+        stream.extend(data)
+
+    about = mariadb.take(member, write)
+    assert about["rows"][brief] == about["rows"][kept] == [1, 1]
+    whole = mariadb.contents(member)
+    assert mariadb.judge(about, replace(whole, rows={**whole.rows, brief: 0, kept: 0})) == [
+        f"rows of {kept}: 0, there were 1"
+    ]
 
 
 def test_no_room_is_no_verdict(image: Callable[[str], Image], member: Namespaces, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from ...kube.workloads import is_ready
 
 NAMESPACE, SELECTOR, PORT = "kube-system", "component=etcd,tier=control-plane", 2379
 LOOPBACK = "127.0.0.1"  # a name in every member's certificate
+FEW = 10  # keys or rows that may come and go while a copy is made
 _HASH = 32  # bytes at the end of a snapshot
 _TIMEOUT = 120.0  # seconds without an answer
 Write = Callable[[bytes], object]
@@ -132,10 +133,10 @@ def judge(about: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
 def lacks(recorded: list[int], found: int) -> str:
     """Return what is wrong with a number ``found``, recorded before and after a backup while others wrote.
 
-    Up to 10, or one in a hundred, may have come and gone meanwhile.
+    A `FEW`, or one in a hundred, may have come and gone meanwhile.
     """
     low = min(recorded)
-    if found < low - max(10, low // 100) or found == 0 < low:
+    if found < low - max(FEW, low // 100) or found == 0 < low:
         return f"{found}, there were {low}"
     return ""
 
