@@ -4,71 +4,18 @@ from __future__ import annotations
 
 import json
 import stat
-import time
-from collections.abc import Iterable
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._host import accounts, ownership, packages, units, watched
+from ansible_collections.groundup.cloud.plugins.module_utils._host import accounts, packages, watched
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import central
-from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.alerts import ALERTS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.files import files
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan
-from ansible_collections.groundup.cloud.tests.unit.host.test_files_and_units import Systemd
-from ansible_collections.groundup.cloud.tests.unit.plan.conftest import ROOT
-from jinja2 import Environment, StrictUndefined
 
+from .conftest import GIVEN, MonitoringHost, installed
 from .sites import planned
 
 REMOTE: dict[str, Any] = {"url": "https://metrics.corp.test/api/v1/write", "username": None, "secret": None}
-GIVEN: dict[str, Any] = {"site": "lab", "files": files(planned("lab")), "receivers": {}}
-
-
-class MonitoringHost:
-    """A host with all programs installed; which were waited for."""
-
-    def __init__(self, systemd: Systemd, home: Path) -> None:
-        self.systemd, self.home = systemd, home
-        self.waited: list[str] = []
-        self.shown = ""  # all diffs
-
-    def told(self, *, check: bool = False, **other: Any) -> list[str]:
-        """Return what a run changes."""
-        changes = Changes(check=check)
-        central.tell(changes, GIVEN | other)
-        self.shown += json.dumps(changes.diffs)
-        return changes.done
-
-
-@pytest.fixture
-def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MonitoringHost:
-    systemd = Systemd(SubState="running")
-    found = MonitoringHost(systemd, tmp_path / "central")
-    monkeypatch.setattr(units, "run", systemd.run)
-    monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
-    monkeypatch.setattr(watched, "UNITS", tmp_path / "systemd")
-    monkeypatch.setattr(watched, "BACKUPS", tmp_path / "texts/groundup-backups.prom")
-    monkeypatch.setattr(watched, "DRIFT", tmp_path / "texts/groundup-drift.prom")
-    monkeypatch.setattr(watched, "FAILURE", tmp_path / "texts/groundup-hypervisor-failure.prom")
-    monkeypatch.setattr(watched, "CAPACITY", tmp_path / "texts/groundup-capacity.prom")
-    monkeypatch.setattr(central, "HOME", found.home)
-    monkeypatch.setattr(central, "_takes_routing", lambda _: None)  # amtool is of a package
-    monkeypatch.setattr(central, "answers", lambda *at: found.waited.append(at[-1]))
-    monkeypatch.setattr(ownership, "refuse_other", lambda _: None)
-    _installed(central.ALL)
-    return found
-
-
-def _installed(programs: Iterable[central.WatchProgram]) -> None:
-    for one in programs:
-        path = watched.unit_file(one.unit)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
 
 
 def test_a_new_target_is_taken_up_by_a_reload_and_the_rest_stays(host: MonitoringHost) -> None:
@@ -109,7 +56,7 @@ def test_secrets_of_receivers_are_for_alertmanager_alone_and_leave_with_them(hos
 
 
 def test_logs_that_are_off_in_the_site_file_alone_are_left_to_the_full_run(host: MonitoringHost) -> None:
-    _installed(central.LOGS)
+    installed(central.LOGS)
     kept = [host.home / "door/haproxy.cfg", host.home / "log-rules/logs.yml"]
     for one in kept:
         one.parent.mkdir(parents=True)
@@ -121,7 +68,7 @@ def test_logs_that_are_off_in_the_site_file_alone_are_left_to_the_full_run(host:
 
 def test_a_new_host_may_write_logs_at_once(host: MonitoringHost) -> None:
     plan = planned("lab", monitoring__logs__enabled=True)
-    _installed(central.LOGS)
+    installed(central.LOGS)
     host.told(files=files(plan))
     assert (host.home / "door/hosts.map").read_text() == files(plan)["door/hosts.map"]
     newer = files(plan) | {"door/hosts.map": "logs-new host=new\n"}
@@ -226,112 +173,3 @@ def test_a_program_that_crashed_is_started_and_waited_for(host: MonitoringHost) 
     host.systemd.state |= {"ActiveState": "failed", "SubState": "failed"}
     assert host.told() == [f"start {one.unit}" for one in central.ALL]
     assert host.waited == [one.unit for one in central.ALL]
-
-
-def scheduled() -> Plan:
-    """Return a site that promises backups."""
-    return replace(planned("lab"), backups=BackupPlan(schedule="*-*-* 02:00"))
-
-
-def backups_told(*, check: bool = False, **taken: int) -> list[str]:
-    """Return what a run changes that knows when parts were saved."""
-    changes = Changes(check=check)
-    central.backups(changes, {"site": "lab", "backups": taken})
-    return changes.done
-
-
-def ages() -> dict[str, int]:
-    """Return what the node exporter tells of each part."""
-    lines = (line for line in watched.BACKUPS.read_text().splitlines() if not line.startswith("#"))
-    told = map(str.split, lines)
-    return {name.removeprefix(f'{central.AGES}{{part="').removesuffix('"}'): int(at) for name, at in told}
-
-
-@pytest.mark.usefixtures("host")
-def test_ages_of_backups_are_told_and_a_part_that_was_never_saved_is_old() -> None:
-    assert central.AGES in ALERTS["BackupOld"].expression(scheduled())
-    assert backups_told(etcd=0, state=0, check=True) == [f"write {watched.BACKUPS}"]
-    assert not watched.BACKUPS.exists()
-    backups_told(etcd=0, state=0)
-    assert ages() == {"etcd": 0, "state": 0}
-    assert backups_told(etcd=0, state=0) == []
-    watched.unit_file(watched.STORE).unlink()
-    assert backups_told(etcd=2) == [], "it has no store yet"
-
-
-@pytest.mark.usefixtures("host")
-def test_an_age_is_never_replaced_by_an_older_one() -> None:
-    """Sets that are out of reach, or in another directory, make no backup old; those of a clock ahead hide none."""
-    backups_told(etcd=100, ceph=100)
-    backups_told(etcd=50, state=70)
-    assert ages() == {"etcd": 100, "state": 70}, "Ceph left the site"
-    assert backups_told(etcd=0, state=0) == []
-    ahead = int(time.time()) + 86400
-    backups_told(etcd=ahead, state=200)
-    backups_told(etcd=300, state=150)
-    assert ages() == {"etcd": 300, "state": 200}
-
-
-@pytest.mark.usefixtures("host")
-@pytest.mark.parametrize("step", ["drift", "failure", "capacity"])
-def test_what_a_timer_found_is_told_where_the_store_is(step: str) -> None:
-    def done(text: str) -> list[str]:
-        changes = Changes(check=False)
-        getattr(central, step)(changes, {"site": "lab", "metrics": text})
-        return changes.done
-
-    file = getattr(watched, step.upper())
-    assert done("a 1\n") == [f"write {file}"]
-    assert done("a 1\n") == []
-    assert file.read_text() == "a 1\n"
-    watched.unit_file(watched.STORE).unlink()
-    assert done("a 2\n") == []
-
-
-def test_a_host_that_has_no_store_yet_is_told_nothing(host: MonitoringHost) -> None:
-    for one in central.ALL:
-        watched.unit_file(one.unit).unlink()
-    assert host.told() == []
-
-
-@pytest.mark.parametrize(
-    ("in_run", "aside", "told"),
-    [(["worker-1"], [], True), (["worker-1", "seed-1"], [], False), (["worker-1"], ["seed-1"], False)],
-)
-def test_a_run_that_leaves_the_monitoring_host_out_tells_it(in_run: list[str], aside: list[str], *, told: bool) -> None:
-    tasks = yaml.safe_load((ROOT / "roles/monitoring/tasks/main.yml").read_text())
-    (task,) = (one for one in tasks if "'tell'" in str(one.get("groundup.cloud.monitoring")))
-    asked = Environment(autoescape=True).compile_expression(task["when"])
-    site = {"monitoring": {"host": "seed-1"}}
-    assert asked(groundup_site=site, ansible_play_hosts_all=in_run, groups={"absent": aside}) is told
-
-
-def test_a_backup_tells_its_age_also_when_what_follows_fails_though_it_is_there() -> None:
-    (tasks,) = (
-        play["tasks"]
-        for play in yaml.safe_load((ROOT / "playbooks/backup.yml").read_text())
-        if play.get("name") == "Backup sets"
-    )
-
-    def steps(tasks: list[dict[str, Any]]) -> list[str]:
-        found = [(one.get("groundup.cloud.backup_set") or one.get("groundup.cloud.monitoring") or {}).get("step", "")
-                 for one in tasks]  # fmt: skip
-        return [one for one in found if one]
-
-    (block,) = (one for one in tasks if "block" in one)
-    (within,) = block["block"]
-    assert (steps(tasks), steps(block["always"])) == (["take", "verify"], ["backups"])
-    assert (steps(within["block"]), steps(within["always"])) == (["test"], ["upload"])
-
-
-@pytest.mark.parametrize("playbook", ["backup", "backup_logs", "drift", "hypervisor_failure", "capacity"])
-def test_on_a_site_without_monitoring_nobody_is_told(playbook: str) -> None:
-    """Ansible templates `delegate_to` before it asks `when`."""
-    plays = yaml.safe_load((ROOT / f"playbooks/{playbook}.yml").read_text())
-    tasks = [one for play in plays for one in play.get("tasks", ())]
-    tasks += [one for task in tasks for one in task.get("always", ())]
-    asked = [one["delegate_to"] for one in tasks if "delegate_to" in one]
-    asked = [one for one in asked if "monitoring" in one]
-    (text,) = (Environment(autoescape=True, undefined=StrictUndefined).from_string(one) for one in asked)
-    assert text.render(groundup_site={"monitoring": None}) == "localhost"
-    assert text.render(groundup_site={"monitoring": {"host": "seed-1"}}) == "seed-1"
