@@ -25,7 +25,7 @@ from ansible_collections.groundup.cloud.tests.e2e.test_rolling import probed
 pytestmark = [pytest.mark.lab, pytest.mark.long]
 FORMER, NEXT = "2026.1", "2026.2"
 FORCE = ["data"]  # Nova's data were never migrated on a cloud that is a few minutes old: there are none
-GUESTS = "pgrep --full --list-name qemu-system | sort"  # those that restart have another number
+GUESTS = "pgrep --list-name qemu-system | sort"  # those that restart have another number
 RARELY = 3.0  # seconds: more often, the questions alone take both cores of a small machine
 KILLS = ("neutron    applying", "Converge the hosts of the batch")
 
