@@ -92,6 +92,15 @@ def other(plan: Plan, *, state: Path | None = None, where: str = "") -> Groundup
     )
 
 
+def is_own(site: str, content: Mapping[str, Any]) -> bool:
+    """Return whether the state says that it is this site's. ``content``: domain and hosts, as in plan.json.
+
+    Raises GroundupError when its record is damaged, ValueError when the site has no host.
+    """
+    kept = recorded(site)
+    return kept is not None and not _differs(kept, _parsed(content))
+
+
 def adopt(plan: Plan) -> None:
     """Record the site and the format in its state directory, which exists. Raises GroundupError, OSError."""
     state_format.adopt(state_dir(plan.site))

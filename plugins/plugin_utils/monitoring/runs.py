@@ -23,6 +23,7 @@ from ...module_utils._base.locks import locked
 from ...module_utils._base.run import attempt
 from ...module_utils._host.ownership import FILE as OWNER
 from ...module_utils._monitoring.central import HOME, RUNS
+from .. import site_identity
 from ..errors import GroundupError
 from ..lifetime import identity, lives
 from ..paths import state_dir
@@ -74,7 +75,7 @@ def keep(play: Any, row: Row, *, reached: Collection[str]) -> Iterator[str]:
     site = manager._inventory.groups["all"].get_vars().get("groundup_site")
     host = ((site or {}).get("monitoring") or {}).get("host")
     try:
-        rows = record(site["site"], row) if site else []
+        rows = record(site["site"], row) if site and _own(manager._inventory, site) else []
     except _FAULTS as error:
         yield f"the history of runs lacks this one: {error}"
         return
@@ -89,6 +90,12 @@ def keep(play: Any, row: Row, *, reached: Collection[str]) -> Iterator[str]:
         fault = str(error)
     if fault:
         yield f"the page of the site on {host} is not told of this run: {fault}. The next run tells of both"
+
+
+def _own(inventory: Any, site: Mapping[str, Any]) -> bool:
+    """Return whether the state is the site's: a run that is refused as another site's writes nothing there."""
+    hosts = {name: one.vars["groundup_host"] for name, one in inventory.hosts.items() if "groundup_host" in one.vars}
+    return site_identity.is_own(site["site"], {"domain": site.get("domain"), "hosts": hosts})
 
 
 def _option(templar: Any, variables: Mapping[str, Any]) -> Callable[[str], Any]:

@@ -30,10 +30,14 @@ class Site:
         (ssh := home / "ssh").write_text(SSH.format(home=home))
         ssh.chmod(0o755)
         of_all = {
-            "groundup_site": {"site": "lab", "monitoring": {"host": "seed-1"}}, "ansible_user": "{{ 'root' }}",
+            "groundup_site": {"site": "lab", "domain": "lab.test", "monitoring": {"host": "seed-1"}},
+            "ansible_user": "{{ 'root' }}",
             "ansible_ssh_executable": str(ssh), "ansible_python_interpreter": sys.executable,
         }  # fmt: skip
-        hosts = {"seed-1": {"ansible_host": "203.0.113.1"}, "control-1": {}}
+        about = {"groundup_host": {"provisioner": "existing", "address": "203.0.113.1"}}
+        hosts = {"seed-1": about | {"ansible_host": "203.0.113.1"}, "control-1": {}}
+        whose = {"domain": "lab.test", "hosts": {"seed-1": ["existing", "203.0.113.1"]}}
+        (home / "state/lab/site.json").write_text(json.dumps(whose))
         (home / "hosts.yml").write_text(json.dumps({"all": {"vars": of_all, "hosts": hosts}}))
 
     def plays(self, *tasks: dict[str, Any], hosts: str = "seed-1", **variables: Any) -> Path:
