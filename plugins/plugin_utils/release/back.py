@@ -33,6 +33,8 @@ def _new(facts: ReleaseFacts, opened: Upgrade) -> list[str]:
     """Return what has another release than the former. A rollout writes its record before it changes anything."""
     new = former({**facts.running, **facts.retired}, opened.source)
     said = [f"{name} has {', '.join(sorted(found))}" for name, found in sorted(new.items())]
+    if not facts.running:  # a step has begun, so there were some
+        said.append("no service of the site file has a release of Helm that says what it runs")
     if opened.live != opened.source:  # hypervisors change from then on
         said.append("every service had it")
     version = pairs.STEPS[opened.source].nova

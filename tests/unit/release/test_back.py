@@ -80,3 +80,11 @@ def test_what_cannot_be_asked_is_not_taken_for_nothing(cloud: Cloud, former: Pla
     unknown: ReleaseCheck = dataclasses.replace(cloud.look(asked), facts=None)
     with pytest.raises(GroundupError, match="does not go back: what runs cannot be asked"):
         asked.check(unknown)
+
+
+def test_a_cloud_of_which_nothing_is_known_to_run_is_not_taken_for_a_former_one(cloud: Cloud, former: Plan) -> None:
+    asked = verb.ReleaseUpgrade(plan=former, say=lambda _: None, password="")
+    found = cloud.look(asked)
+    assert found.facts
+    with pytest.raises(GroundupError, match="does not go back: no service of the site file has a release of Helm"):
+        asked.check(dataclasses.replace(found, facts=dataclasses.replace(found.facts, running={})))
