@@ -32,6 +32,19 @@ def play(playbook: str, *arguments: str, site: Path = SITE_FILE, code: int = 0, 
     return said
 
 
+def site_with(place: Path, old: str, new: str, *, site: Path = SITE_FILE) -> Path:
+    """Copy the site file with what lies beside it to ``place``, ``new`` for ``old``; return the copy.
+
+    It is the same site: its state is found by the name in it. No test writes to the file that the tree ships.
+    """
+    text = site.read_text(encoding="utf-8")
+    assert old in text, f"{site} does not say {old}"
+    shutil.copytree(site.parent, place, dirs_exist_ok=True)
+    copy = place / site.name
+    copy.write_text(text.replace(old, new), encoding="utf-8")
+    return copy
+
+
 def nodes(api: Api) -> dict[str, bool]:
     """Return whether each node of the cluster is Ready, by its name."""
     return {node["metadata"]["name"]: is_ready(node) for node in api.get(NODES)["items"]}

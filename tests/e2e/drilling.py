@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ansible_collections.groundup.cloud.tests.e2e.cluster import command
-from ansible_collections.groundup.cloud.tests.e2e.conftest import ROOT
+from ansible_collections.groundup.cloud.tests.e2e.conftest import ROOT, SITE_FILE
 
 FILE = "drill.json"
 
@@ -60,10 +60,10 @@ def kept(loss: Loss, place: Path) -> list[Loss]:
     return found
 
 
-def killed(playbook: str, *, at: str, **variables: object) -> None:
+def killed(playbook: str, *, at: str, site: Path = SITE_FILE, **variables: object) -> None:
     """Run a playbook, and kill it with its workers as soon as it says ``at``: nobody can clean up."""
     said = []
-    with _started(playbook, out=subprocess.PIPE, **variables) as process:
+    with _started(playbook, out=subprocess.PIPE, site=site, **variables) as process:
         assert process.stdout
         for line in process.stdout:
             said.append(line)
@@ -89,9 +89,11 @@ def running(playbook: str, **variables: object) -> Iterator[None]:
 
 
 @contextmanager
-def _started(playbook: str, *, out: int, **variables: object) -> Iterator[subprocess.Popen[str]]:
+def _started(
+    playbook: str, *, out: int, site: Path = SITE_FILE, **variables: object
+) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(
-        command(playbook, "-e", json.dumps(variables)), cwd=ROOT, stdout=out, stderr=subprocess.STDOUT,
+        command(playbook, "-e", json.dumps(variables), site=site), cwd=ROOT, stdout=out, stderr=subprocess.STDOUT,
         text=True, start_new_session=True, env=os.environ,
     ) as process:  # fmt: skip
         try:

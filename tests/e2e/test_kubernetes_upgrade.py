@@ -1,23 +1,20 @@
 """Kubernetes goes from 1.36.3 to 1.37.2 while somebody asks, killed in the middle; inventories/lab, inventories/lab-ha.
 
 The site runs the former version. With three control hosts no request fails; with one, the API is away as consented.
-The site file is as before afterwards, and the cluster is not: end the lab then.
+The site file that names the next version is a copy; afterwards the cluster is not as the shipped one: end the lab.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import journal
-from ansible_collections.groundup.cloud.tests.e2e.cluster import NODES, play
-from ansible_collections.groundup.cloud.tests.e2e.conftest import SITE_FILE
+from ansible_collections.groundup.cloud.tests.e2e.cluster import NODES, play, site_with
 from ansible_collections.groundup.cloud.tests.e2e.drilling import killed
 from ansible_collections.groundup.cloud.tests.e2e.test_rolling import WATCH_GAP, probed
 
@@ -31,15 +28,11 @@ MANY = ["bare-pods", "deprecated-api"]
 
 
 @pytest.fixture(scope="module")
-def written() -> Iterator[Path]:
-    """The site file, which names the next version; at the end too, if the cluster has it."""
-    before = SITE_FILE.read_text()
-    content = yaml.safe_load(before)
-    if content["kubernetes"]["version"] != FORMER:
-        pytest.skip(f"the site file names {content['kubernetes']['version']}, not {FORMER}")
-    SITE_FILE.write_text(before.replace(FORMER, NEXT))
-    yield SITE_FILE
-    SITE_FILE.write_text(before)
+def written(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the site file, which names the next version."""
+    if plan.kubernetes.version != FORMER:
+        pytest.skip(f"the site runs {plan.kubernetes.version}, not {FORMER}")
+    return site_with(tmp_path_factory.mktemp("next"), FORMER, NEXT)
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +54,9 @@ def kubelets(api: Api) -> dict[str, str]:
 def test_another_version_is_refused_by_the_layer_and_shown_by_the_check(
     written: Path, api: Api, force: list[str]
 ) -> None:
-    del written
-    said = play("kubernetes_upgrade", "--tags", "check", kubernetes_upgrade_force=force)
+    said = play("kubernetes_upgrade", "--tags", "check", site=written, kubernetes_upgrade_force=force)
     assert f"{FORMER} -> {NEXT}" in said
-    assert "groundup.cloud.kubernetes_upgrade" in play("kubernetes", code=2)
+    assert "groundup.cloud.kubernetes_upgrade" in play("kubernetes", site=written, code=2)
     assert set(kubelets(api).values()) == {f"v{FORMER}"}
 
 
@@ -75,17 +67,17 @@ def test_an_upgrade_that_is_killed_goes_on_and_nobody_notices(
     many = len(plan.edge.hosts) >= 3
     with probed(state) as figures:
         for at in ("[upgrade] begins: API server", "[upgrade] begins: kubelet of"):
-            killed("kubernetes_upgrade", at=at, kubernetes_upgrade_force=force)
+            killed("kubernetes_upgrade", at=at, site=written, kubernetes_upgrade_force=force)
             opened = journal.under_way(plan.site)
             assert opened, f"killed at {at}, and nothing says so"
-            said = play("kubernetes_upgrade", "--tags", "check", kubernetes_upgrade_force=force)
+            said = play("kubernetes_upgrade", "--tags", "check", site=written, kubernetes_upgrade_force=force)
             assert "a former run ended at" in said
             # Everything else goes on by the live version, and restarts nothing.
             assert f"an upgrade of Kubernetes from {FORMER} to {NEXT} is open" in play(
-                "kubernetes_upgrade", "--tags", "verify", code=2
+                "kubernetes_upgrade", "--tags", "verify", site=written, code=2
             )
-            play("kubernetes", "--tags", "check")
-        play("kubernetes_upgrade", kubernetes_upgrade_force=force)
+            play("kubernetes", "--tags", "check", site=written)
+        play("kubernetes_upgrade", site=written, kubernetes_upgrade_force=force)
     minutes = (time.monotonic() - begun) / 60
     print(json.dumps({"upgrade of Kubernetes": {"minutes": round(minutes, 1), "control hosts": len(plan.edge.hosts)}}))
     assert set(kubelets(api).values()) == {f"v{NEXT}"}
