@@ -35,6 +35,7 @@ class ActionModule(DocumentedAction):
         )  # fmt: skip
         if step == "fail":
             return run.fail(given["said"])
+        steps = {"back": run.back, "begin": run.begin, "enter": run.enter, "leave": run.leave, "end": run.end}
         with run_lease.kept(job.plan().site) as warnings:
-            done = {"begin": run.begin, "enter": run.enter, "leave": run.leave, "end": run.end}[step]()
+            done = steps[step]()
         return done | ({"warnings": warnings} if warnings else {})

@@ -12,6 +12,8 @@ options:
   step:
     description:
       - V(check) returns what would be done, and fails for what stands against it. Changes nothing.
+      - V(back) writes down that an upgrade is given up, which V(check) has found when the site file has its former
+        version and no part runs the other one.
       - V(begin) writes into the state directory that an upgrade is open. Other layers then go by the live version.
       - V(enter) waits for a cluster that bears steps of O(kind) on O(hosts), and writes down that they begin. Of
         kubelets it cordons the nodes, and with O(evict) moves their pods away. Of add-ons it has other layers go by the
@@ -20,7 +22,7 @@ options:
       - V(verify) fails unless everything has one version, no node is cordoned by an upgrade, and none is open. V(end)
         verifies the first two, and writes down that the upgrade has ended.
     type: str
-    choices: [check, begin, enter, leave, fail, end, verify]
+    choices: [check, back, begin, enter, leave, fail, end, verify]
     required: true
   kind:
     description: What the steps change.
@@ -49,7 +51,7 @@ options:
     choices: [checkpoint, end]
     default: end
   seen:
-    description: What hosts said of themselves, by name. With O(step=check).
+    description: What hosts said of themselves, by name. With O(step=check) and O(step=back).
     type: dict
     default: {}
   force:

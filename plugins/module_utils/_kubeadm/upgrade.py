@@ -6,15 +6,17 @@ kubeadm's own phases write the manifests, as at the init: with the site's flags,
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
-from .._base.files import place
+from .._base.files import place, read
 from .._base.wait import wait_until
 from .._host import downloads, units
 from .._host.downloads import Download
@@ -30,20 +32,23 @@ from .state import Membership, classify, observe
 from .steps import node_of
 
 MANAGERS = ("kube-controller-manager", "kube-scheduler")
+_PROGRAMS = {"/usr/local/bin/kubelet": ("--version",), "/usr/local/bin/kubeadm": ("version", "--output", "short")}
+_CONFIGURED = re.compile(r'kubernetesVersion"?: *"?([^"\s]+)')
 _IMAGES = "/var/lib/containerd"
 _STAGE = "/usr/local/lib/groundup/kubernetes"  # programs of the other version, until the host's kubelet has it
 _SERVES = 120.0  # seconds until an API server that runs is ready
-_PULL, _PHASE = 600.0, 180.0  # seconds
+_PULL, _PHASE, _SAYS = 600.0, 180.0, 30.0  # seconds
 
 
 def look(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
-    """Return room for images in bytes, and of a control host, whether each member of its etcd is healthy."""
+    """Return room for images, what versions there are, and of a control host whether each member of etcd is healthy."""
     return room(NodeHost(name=given["name"]))
 
 
 def room(host: NodeHost) -> dict[str, Any]:
     """Return the step's result for ``host``. Raises GroundupError, OSError."""
-    found: dict[str, Any] = {"changed": False, "room": shutil.disk_usage(host.paths.at(_IMAGES)).free, "etcd": {}}
+    free = shutil.disk_usage(host.paths.at(_IMAGES)).free
+    found: dict[str, Any] = {"changed": False, "room": free, "etcd": {}, "versions": versions(host)}
     if (host.paths.etcd / "member").exists():
         try:
             etcd = Etcd(host)
@@ -51,6 +56,18 @@ def room(host: NodeHost) -> dict[str, Any]:
         except NodeApiError:
             found["etcd"] = {host.name: False}
     return found
+
+
+def versions(host: NodeHost) -> dict[str, str]:
+    """Return what names the version of each part, by its path: a program's words, an image; "" where nothing does."""
+    found = dict.fromkeys(_PROGRAMS, "")
+    for program, words in _PROGRAMS.items():
+        with suppress(GroundupError, OSError):  # who asks takes none for unknown
+            found[program] = host.run([str(host.paths.at(program)), *words], timeout=_SAYS, why="it says its version")
+    written = _CONFIGURED.search(read(host.paths.init_file) or "")
+    found[f"{documents.SITE_DIR}/kubeadm.yaml"] = written[1] if written else ""
+    images = {name: str(static_pods.container(name, host.paths).get("image", "")) for name in static_pods.STATIC}
+    return found | {f"/etc/kubernetes/manifests/{name}.yaml": image for name, image in images.items()}
 
 
 def make(step: str, changes: Changes, given: dict[str, Any]) -> dict[str, Any]:

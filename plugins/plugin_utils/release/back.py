@@ -6,16 +6,9 @@ from ...module_utils._base.text import few
 from ..errors import GroundupError
 from ..plan.types import Plan
 from ..rollout.gate import pairs
-from ..upgrade import journal
 from ..upgrade.journal import OPENSTACK, Upgrade
 from .facts import ReleaseFacts
 from .judge import COMPUTE, former
-
-
-def given_up(plan: Plan) -> Upgrade | None:
-    """Return the step that is open when the site file has the release that it came from."""
-    found = journal.under_way(plan.site, OPENSTACK)
-    return found if found and plan.openstack.release == found.source != found.target else None
 
 
 def require_former(plan: Plan, facts: ReleaseFacts | None, opened: Upgrade) -> None:

@@ -54,7 +54,7 @@ class ReleaseUpgrade:
     def check(self, found: ReleaseCheck) -> dict[str, Any]:
         """Return what would be done. Raises GroundupError for what stands against it."""
         refuse_unknown("openstack_upgrade", self.force, CODES, variable="openstack_upgrade_force")
-        if opened := back.given_up(self.plan):
+        if opened := journal.given_up(self.plan.site, self.target, OPENSTACK):
             back.require_former(self.plan, found.facts, opened)
             self._say(told := f"give up the step to {opened.target}: nothing has it")
             return {
@@ -97,7 +97,7 @@ class ReleaseUpgrade:
 
     def back(self) -> dict[str, Any]:
         """Write down that the step was given up, unless something has its release. Raises GroundupError, OSError."""
-        if opened := back.given_up(self.plan):
+        if opened := journal.given_up(self.plan.site, self.target, OPENSTACK):
             back.require_former(self.plan, look(self.plan, self._api(), self.password), opened)
             journal.end(self.plan.site, OPENSTACK)
         return {"changed": opened is not None}

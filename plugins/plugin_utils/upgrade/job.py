@@ -15,7 +15,7 @@ from ..plan import load_site, make_plan
 from ..plan.output.serial import site_vars
 from ..plan.types import Plan
 from ..progress import Progress
-from . import journal
+from . import back, journal
 from .decide import CODES, Judged, batches, judge, reasons, table, unwell
 from .journal import Upgrade
 from .nodes import is_ours
@@ -40,15 +40,21 @@ class UpgradeJob:
         """Return what would be done. Raises GroundupError for what stands against it."""
         refuse_unknown("kubernetes_upgrade", self.force, CODES, variable="kubernetes_upgrade_force")
         plan = self.plan()
-        opened = journal.going_to(plan.site, plan.kubernetes.version)
-        journal.refuse_open(plan.site, journal.KUBERNETES.verb, journal.OPENSTACK)
+        given_up = journal.given_up(plan.site, plan.kubernetes.version)
+        opened = given_up or journal.going_to(plan.site, plan.kubernetes.version)
+        if not given_up:
+            journal.refuse_open(plan.site, journal.KUBERNETES.verb, journal.OPENSTACK)
         api = self.api(plan)
         try:
             found = surveyed(api)
+            if given_up:
+                back.require_former(plan, api, found, given_up, seen=self.seen)
         except ApiError as error:
             if opened is None:
                 raise
             raise _silent(error, opened) from error
+        if given_up:
+            return self._given_up(plan, found, given_up)
         judged = judge(plan, found, opened.left if opened else ())
         if judged.drains:
             found = draining(api, found, judged.hosts("kubelet"))
@@ -68,6 +74,13 @@ class UpgradeJob:
             )  # fmt: skip
         return self._answer(plan, found, judged, opened) | {"changed": False, "table": lines}
 
+    def _given_up(self, plan: Plan, found: FoundCluster, opened: Upgrade) -> dict[str, Any]:
+        """Return what the playbook goes by when nothing is left but to close the journal."""
+        self.say(f"[upgrade] {(told := f'give up the upgrade to {opened.target}: no part has it')}")
+        nothing = Judged(target=found.versions.lowest, source=found.versions.lowest, steps=(), drains=False)
+        answer = self._answer(plan, found, nothing, None)
+        return answer | {"back": True, "changes": [told], "changed": False, "table": [told]}
+
     def _answer(self, plan: Plan, found: FoundCluster, judged: Judged, opened: Upgrade | None) -> dict[str, Any]:
         """Return what the playbook goes by."""
         control = judged.hosts("control")
@@ -79,6 +92,7 @@ class UpgradeJob:
         target = replace(plan, kubernetes=replace(plan.kubernetes, upgrading=beside))
         return {
             "changes": [*map(str, judged.steps)], "source": str(judged.source), "open": opened is not None,
+            "back": False,
             "control": control if whole else [one for one in control if one != last], "last": last,
             "add_ons": whole and "add-ons" in {one.kind for one in judged.steps},
             "kubelets": batches(plan, judged.hosts("kubelet")) if whole else [], "whole": whole,

@@ -38,7 +38,7 @@ class Upgraded:
 
 KUBERNETES = Upgraded(
     name="Kubernetes", file="kubernetes-upgrade.json", verb="groundup.cloud.kubernetes_upgrade",
-    setting="kubernetes.version", back="",
+    setting="kubernetes.version", back="; or docs/upgrade.md, The way back",
     unreadable="remove the file. If kubectl get nodes, or kubectl --namespace kube-system get pods --selector "
     "component=kube-apiserver --output yaml (image), name two versions, set kubernetes.version to the newer one. Then "
     "run the playbook groundup.cloud.kubernetes_upgrade before any other",
@@ -124,6 +124,12 @@ def going_to(site: str, target: str, what: Upgraded = KUBERNETES) -> Upgrade | N
             remedy=f"set {what.setting} to {found.target}, and run this again{what.back}",
         )
     return found
+
+
+def given_up(site: str, version: str, what: Upgraded = KUBERNETES) -> Upgrade | None:
+    """Return the upgrade that is open when the site file has the ``version`` that it came from."""
+    found = under_way(site, what)
+    return found if found and version == found.source != found.target else None
 
 
 def begin(

@@ -12,7 +12,7 @@ from ..kube import run_lease
 from ..kube.client import Api, ApiError
 from ..kube.types import Object, resource_path
 from ..plan.types import Plan
-from . import journal, nodes
+from . import back, journal, nodes
 from .decide import UNDRAINED, Judged, judge, table, unwell
 from .job import UpgradeJob, surveyed
 from .steps import Kind, UpgradeStep, Version, skew
@@ -56,6 +56,16 @@ class UpgradeRun:
         opened = journal.begin(plan.site, source=str(found.lowest), target=target, versions=versions)
         self.job.say(f"[upgrade] from {opened.source} to {opened.target}, begun {opened.begun}")
         return {"changed": True}
+
+    def back(self) -> dict[str, Any]:
+        """Write down that the upgrade was given up, unless a part has its version. Raises GroundupError, OSError."""
+        plan = self.job.plan()
+        if opened := journal.given_up(plan.site, plan.kubernetes.version):
+            api = self.job.api(plan)
+            back.require_former(plan, api, surveyed(api), opened, seen=self.job.seen)
+            journal.end(plan.site)
+            self.job.say(f"[upgrade] closed: every part has {opened.source}, as before {opened.begun}")
+        return {"changed": opened is not None}
 
     def enter(self) -> dict[str, Any]:
         """Require a cluster that bears the steps, and write down that they begin. Raises GroundupError, OSError."""

@@ -9,7 +9,8 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host.downloads import Download, sha256
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import api_server, static_pods, upgrade
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import api_server, documents, static_pods, upgrade
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.refuse import refuse_cluster
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
 
@@ -237,3 +238,27 @@ def test_the_layer_changes_no_programs_and_restarts_nobody_while_an_upgrade_is_o
     assert [action for action in seen.actions if "/usr/local/bin" in action or action.startswith("give")] == []
     assert "an upgrade of Kubernetes is open" in " ".join(seen.result.changes.warnings)
     assert seen.result.due == []
+
+
+def test_a_host_says_the_version_of_each_part_and_nothing_of_what_is_missing_or_fails(node: Node, paths: Paths) -> None:
+    """The files as the host writes them, the programs as they are run."""
+    host, written = NodeHost(name="control-1", paths=paths), documents.init_config(node)
+    program = paths.at("/usr/local/bin/kubelet")
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text("#!/bin/sh\necho Kubernetes v1.36.3\n")
+    program.chmod(0o755)
+    write(paths, "/etc/kubernetes/site/kubeadm.yaml", written)
+    assert upgrade.versions(host) == {
+        "/usr/local/bin/kubelet": "Kubernetes v1.36.3\n",
+        "/usr/local/bin/kubeadm": "",
+        "/etc/kubernetes/site/kubeadm.yaml": "v1.37.2",
+        **{f"/etc/kubernetes/manifests/{name}.yaml": image(name, "v1.36.3") for name in static_pods.STATIC},
+    }
+    program.write_text("#!/bin/sh\nexit 1\n")
+    paths.init_file.unlink()
+    static_pods.manifest("etcd", paths).unlink()
+    said = upgrade.versions(host)
+    assert [path for path, text in said.items() if not text] == [
+        "/usr/local/bin/kubelet", "/usr/local/bin/kubeadm", "/etc/kubernetes/site/kubeadm.yaml",
+        "/etc/kubernetes/manifests/etcd.yaml",
+    ]  # fmt: skip

@@ -37,6 +37,7 @@ class Cluster:
         self.half: dict[str, str] = {}  # pod -> tag
         self.not_ready, self.gone = set[str](), set[str]()  # pods
         self.dns, self.proxy = "v1.14.2", "v1.36.3"
+        self.recorded: str | None = "v1.36.3"  # kubeadm's configuration, as hosts that join read it
         self.kubelets: dict[str, str] = {}  # of nodes that have another one
         self.patched: dict[str, dict[str, Any]] = {}  # node -> metadata and spec
         self.evicted: list[str] = []
@@ -66,8 +67,11 @@ class Cluster:
             return {"items": [pod]}
         return {"items": []}
 
-    def find(self, path: str) -> dict[str, Any]:
-        """Return kube-proxy or CoreDNS."""
+    def find(self, path: str) -> dict[str, Any] | None:
+        """Return kube-proxy or CoreDNS, or kubeadm's configuration."""
+        if path.endswith("/configmaps/kubeadm-config"):
+            written = f"etcd:\n  kubernetesVersion: no\nkubernetesVersion: {self.recorded}\nnetworking: {{}}\n"
+            return {"data": {"ClusterConfiguration": written}} if self.recorded else None
         name = {"/daemonsets/kube-proxy": f"kube-proxy:{self.proxy}", "/deployments/coredns": f"coredns:{self.dns}"}[
             path[path.index("/kube-system/") + len("/kube-system") :]
         ]
@@ -143,4 +147,15 @@ def plan_of(site: str = "lab-ha", version: str = "1.37.2") -> Plan:
     )
 
 
-SAID = {name: {"room": ROOM, "etcd": dict.fromkeys(CONTROL, True) if name in CONTROL else {}} for name in NODES}
+PROGRAMS = {"/usr/local/bin/kubelet": "Kubernetes v1.36.3\n", "/usr/local/bin/kubeadm": "v1.36.3\n"}
+CONFIGURED = "/etc/kubernetes/site/kubeadm.yaml"
+MANIFESTS = {f"/etc/kubernetes/manifests/{one}.yaml": f"{REGISTRY}/{one}:v1.36.3@sha256:00" for one in COMPONENTS}
+FILES = {CONFIGURED: "v1.36.3", "/etc/kubernetes/manifests/etcd.yaml": ETCD, **MANIFESTS}
+SAID = {
+    name: {
+        "room": ROOM,
+        "etcd": dict.fromkeys(CONTROL, True) if name in CONTROL else {},
+        "versions": PROGRAMS | (FILES if name in CONTROL else dict.fromkeys(FILES, "")),
+    }
+    for name in NODES
+}

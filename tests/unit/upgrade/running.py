@@ -15,7 +15,7 @@ SITE = "lab-ha"
 
 def asked(version: str = "1.37.2", said: list[str] | None = None, **more: Any) -> UpgradeJob:
     lines = [] if said is None else said
-    return UpgradeJob(site_file=version, say=lines.append, seen=SAID, **more)
+    return UpgradeJob(site_file=version, say=lines.append, **{"seen": SAID, **more})
 
 
 def step(kind: Any = "control", *hosts: str, evict: bool = False, force: tuple[str, ...] = ()) -> UpgradeRun:

@@ -24,7 +24,7 @@ GIVEN: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("step", ["begin", "enter", "leave", "end"])
+@pytest.mark.parametrize("step", ["back", "begin", "enter", "leave", "end"])
 def test_the_lease_is_renewed_while_a_step_lasts_longer_than_it(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     """As a drain with more time for its pods than a lease has."""
     renewed = list[str]()

@@ -15,7 +15,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import job
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.job import UpgradeJob
 
-from .cluster import CONTROL, NODES, SAID, Cluster, plan_of
+from .cluster import CONTROL, FILES, NODES, PROGRAMS, SAID, Cluster, plan_of
 
 
 def asked(
@@ -103,6 +103,7 @@ def test_a_host_says_its_room_and_an_etcd_that_cannot_be_asked_is_not_healthy(
         "changed": False,
         "room": pytest.approx(shutil.disk_usage(tmp_path).free, abs=1 << 30),
         "etcd": {},
+        "versions": dict.fromkeys((*PROGRAMS, *FILES), ""),
     }
     (tmp_path / "var/lib/etcd/member").mkdir(parents=True)
 
