@@ -21,13 +21,12 @@ from ansible_collections.groundup.cloud.tests.e2e.drilling import killed_when
 from ansible_collections.groundup.cloud.tests.e2e.failover import Connect, root
 from ansible_collections.groundup.cloud.tests.e2e.patching import NEW, OLD, offering, since, versions
 from ansible_collections.groundup.cloud.tests.e2e.test_rolling import WATCH_GAP, probed
+from ansible_collections.groundup.cloud.tests.e2e.unavoidable import CUT
 
 pytestmark = [pytest.mark.lab, pytest.mark.long]
 # Of the record of a host in maintenance: its services were handed over and packages change; its node takes pods again.
 KILLS = ("upgraded", "returned")
-
 # Words of a client that is in the middle of one as the address moves are for a host that does not know the connection.
-CUT = {"RemoteDisconnected", "ConnectionResetError"}
 MOVES = 2.0  # seconds
 
 

@@ -12,6 +12,9 @@ DROPPED = (
     "etcdserver: request timed out, possibly due to previous leader failure",
 )
 
+# How a client learns that its connection ended before an answer came; TLS has a word of its own.
+CUT = {"BrokenPipeError", "ConnectionResetError", "RemoteDisconnected", "SSLEOFError"}
+
 
 def explained(lane: str, figures: Mapping[str, Any], *, servers: int, told: bool = True) -> bool:
     """Return whether all that failed in a lane of the Kubernetes API could not be avoided.
@@ -35,4 +38,4 @@ def inherent(fault: Mapping[str, Any], *, told: bool = True) -> bool:
 def crossed(fault: Mapping[str, Any], *, told: bool = True) -> bool:
     """Return whether a request crossed the end of its idle HTTP/1.1 connection: HTTP/2 says which it still answers."""
     ends = any("end kube-apiserver" in step for step in fault["steps"])
-    return (ends or not told) and fault["cause"] in {"RemoteDisconnected", "ConnectionResetError"}
+    return (ends or not told) and fault["cause"] in CUT

@@ -36,6 +36,7 @@ def figures(*faults: dict[str, Any], more: int = 0) -> dict[str, Any]:
         (WRITE, figures(fault(cause="HTTP 503")), False),
         (READ, figures(fault()), False),
         (READ, figures(cut(), cut(), cut()), True),
+        (READ, figures(fault("SSLEOFError", "EOF occurred in violation of protocol")), True),
         (READ, figures(cut(), cut(), cut(), cut()), False),
         ("kubernetes read new", figures(cut()), False),
         ("servers kept", figures(cut()), False),  # the cloud's APIs did not restart
