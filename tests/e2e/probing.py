@@ -117,12 +117,13 @@ class FaultyError(Exception):
 
 @dataclass(kw_only=True)
 class Asked:
-    """A lane while it is asked. ``work``: sends the requests of one round."""
+    """A lane while it is asked. ``work``: sends the requests of one round; ``every``: its own seconds between two."""
 
     line: Line
     work: Callable[[Ask], None]
     requests: list[Request] = field(default_factory=list)
     due: float = 0.0
+    every: float | None = None
 
     def once(self, due: float) -> None:
         """Do one round, which should begin at ``due``."""
@@ -183,7 +184,11 @@ class Prober:
             thread.join()
         return {
             name: judge(
-                one.requests, every=self._every, delays=self._delays, reopened=one.line.reopened, steps=self._steps
+                one.requests,
+                every=one.every or self._every,
+                delays=self._delays,
+                reopened=one.line.reopened,
+                steps=self._steps,
             )
             for name, one in self._lanes.items()
         }
@@ -201,7 +206,7 @@ class Prober:
         while not self._ended.wait(max(0.0, due - time.monotonic())):
             one.once(due)
             # A round that took longer than its time is the server's doing: the next is due when it ends.
-            due = max(due + self._every, time.monotonic())
+            due = max(due + (one.every or self._every), time.monotonic())
         one.line.close()
 
     def _watch(self) -> None:

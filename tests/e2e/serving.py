@@ -22,7 +22,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -217,12 +217,17 @@ def watching(kubeconfig: Path | None, *, server: str | None = None) -> Iterator[
 
 
 @contextmanager
-def of(*, kubeconfig: Path | None, server: str | None, openstack: bool) -> Iterator[dict[str, Asked]]:
-    """Yield the lanes of what is to be asked; delete afterwards what they left."""
+def of(
+    *, kubeconfig: Path | None, server: str | None, openstack: bool, every: float | None = None
+) -> Iterator[dict[str, Asked]]:
+    """Yield the lanes of what is to be asked; delete afterwards what they left. ``every``: of the cloud's lanes."""
     asked: list[Cluster | Cloud] = [Cluster.of(kubeconfig, server=server)] if kubeconfig else []
-    asked += [Cloud.here()] if openstack else []
+    lanes = dict(itertools.chain.from_iterable(one.lanes() for one in asked))
+    if openstack:
+        asked.append(cloud := Cloud.here())
+        lanes |= {name: replace(lane, every=every) for name, lane in cloud.lanes()}
     try:
-        yield dict(itertools.chain.from_iterable(one.lanes() for one in asked))
+        yield lanes
     finally:
         for one in asked:
             settled(one.swept)
@@ -247,9 +252,12 @@ def main() -> int:
     parser.add_argument("--server", help="URL of its API, instead of the kubeconfig's")
     parser.add_argument("--openstack", action="store_true", help="ask the cloud of OS_CLOUD and clouds.yaml")
     parser.add_argument("--every", type=float, default=EVERY, help="seconds between two rounds of a lane")
+    parser.add_argument(
+        "--every-cloud", dest="cloud", type=float, help="the same of lanes of the cloud: each takes a login's work"
+    )
     given = parser.parse_args()
     with (
-        of(kubeconfig=given.kubernetes, server=given.server, openstack=given.openstack) as lanes,
+        of(kubeconfig=given.kubernetes, server=given.server, openstack=given.openstack, every=given.cloud) as lanes,
         served(lanes, every=given.every) as (prober, found),
         watching(given.kubernetes, server=given.server) as watch,  # it ends first: at an event that lanes still make
     ):

@@ -22,6 +22,7 @@ from ansible_collections.groundup.cloud.tests.e2e.unavoidable import explained
 pytestmark = [pytest.mark.lab, pytest.mark.long]
 FORMER, NEXT = "1.36.3", "1.37.2"
 MINUTES = 15.0
+CLOUD = 2.0  # seconds between two requests of a lane: twice a second, four lanes take one of two processors
 AWAY = 45.0  # seconds without an API, of one control host
 # With three control hosts other workers take the pods, also those of a resumed run: that is not accepted away.
 ALONE = ["api-down", "undrained", "bare-pods", "deprecated-api"]
@@ -66,7 +67,7 @@ def test_an_upgrade_that_is_killed_goes_on_and_nobody_notices(
 ) -> None:
     begun = time.monotonic()
     many = len(plan.edge.hosts) >= 3
-    with probed(state) as figures:
+    with probed(state, cloud=CLOUD) as figures:
         for at in ("[upgrade] begins: API server", "[upgrade] begins: kubelet of"):
             killed("kubernetes_upgrade", at=at, site=written, kubernetes_upgrade_force=force)
             opened = journal.under_way(plan.site)

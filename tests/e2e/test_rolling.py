@@ -39,14 +39,14 @@ def control(plan: Plan) -> tuple[str, ...]:
 
 
 @contextmanager
-def probed(state: Path, *, every: float = EVERY) -> Iterator[dict[str, Any]]:
+def probed(state: Path, *, every: float = EVERY, cloud: float | None = None) -> Iterator[dict[str, Any]]:
     """Ask Kubernetes and the cloud while the block runs; fill what is yielded with the figures, and print them.
 
-    ``every``: seconds between two requests of a lane.
+    ``every``: seconds between two requests of a lane; ``cloud``: of one that asks the cloud.
     """
     figures: dict[str, Any] = {}
     serving = ["python", "tests/e2e/serving.py", "--kubernetes", str(state / "kubeconfig"), "--openstack"]
-    serving += ["--every", str(every)]
+    serving += ["--every", str(every), *(["--every-cloud", str(cloud)] if cloud else [])]
     with subprocess.Popen(
         [ROOT / "ci/lab", "shell", *serving], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as prober:
