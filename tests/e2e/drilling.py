@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -63,7 +63,7 @@ def kept(loss: Loss, place: Path) -> list[Loss]:
 def killed(playbook: str, *, at: str, site: Path = SITE_FILE, **variables: object) -> None:
     """Run a playbook, and kill it with its workers as soon as it says ``at``: nobody can clean up."""
     said = []
-    with _started(playbook, out=subprocess.PIPE, site=site, **variables) as process:
+    with _started(playbook, variables, out=subprocess.PIPE, site=site) as process:
         assert process.stdout
         for line in process.stdout:
             said.append(line)
@@ -74,7 +74,7 @@ def killed(playbook: str, *, at: str, site: Path = SITE_FILE, **variables: objec
 
 def killed_when(playbook: str, *, seen: Callable[[], object], **variables: object) -> None:
     """Run a playbook, and kill it with its workers as soon as something is ``seen``; it may say nothing then."""
-    with _started(playbook, out=subprocess.DEVNULL, **variables) as process:
+    with _started(playbook, variables, out=subprocess.DEVNULL) as process:
         while not seen():
             assert process.poll() is None, f"{playbook} ended with {process.returncode}, and nothing was seen"
             time.sleep(0.02)
@@ -83,14 +83,14 @@ def killed_when(playbook: str, *, seen: Callable[[], object], **variables: objec
 @contextmanager
 def running(playbook: str, **variables: object) -> Iterator[None]:
     """Run a playbook meanwhile. Fails when it ended by itself."""
-    with _started(playbook, out=subprocess.DEVNULL, **variables) as process:
+    with _started(playbook, variables, out=subprocess.DEVNULL) as process:
         yield
         assert process.poll() is None, f"{playbook} ended with {process.returncode}"
 
 
 @contextmanager
 def _started(
-    playbook: str, *, out: int, site: Path = SITE_FILE, **variables: object
+    playbook: str, variables: Mapping[str, object], *, out: int, site: Path = SITE_FILE
 ) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(
         command(playbook, "-e", json.dumps(variables), site=site), cwd=ROOT, stdout=out, stderr=subprocess.STDOUT,
