@@ -57,8 +57,7 @@ def converge(
     """
     from ..plugin_utils.cloud import connection  # late import: most sites need no cloud client here
     from ..plugin_utils.cloud.administrator import VERIFY, or_foreseen
-    from ..plugin_utils.cloud.resources import engine
-    from ..plugin_utils.cloud.resources.alone import alone
+    from ..plugin_utils.cloud.resources import alone, engine
     from ..plugin_utils.cloud.resources.api import CloudApi
     from ..plugin_utils.vault import open_store
 
@@ -67,7 +66,8 @@ def converge(
         with connection.answered("Keystone", remedy=VERIFY):
             cloud = connection.of_site(plan)
             cloud.authorize()
-        api = CloudApi(cloud) if kept.check else CloudApi(cloud, stack.enter_context(alone(plan, say=say)))
+        go_on = (lambda: None) if kept.check else stack.enter_context(alone.alone(plan, say=say))
+        api = CloudApi(cloud, go_on, alone.kept(plan))
         store = None if kept.check else open_store(plan.site, write=False)
         try:
             return engine.Resources(api=api, plan=plan, changes=kept, store=store, force=force).converge()

@@ -13,6 +13,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils import vault
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources import alone, holds
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.ledger import Ledger
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 
@@ -31,6 +32,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         yield lambda: None
 
     monkeypatch.setattr(alone, "alone", lease)
+    monkeypatch.setattr(alone, "kept", lambda _: Ledger())
     monkeypatch.setattr(holds, "_scoped", Apis.within)
     monkeypatch.setattr(vault, "open_store", lambda *_, **__: SimpleNamespace(resolve=lambda value: value))
     return taken

@@ -15,7 +15,7 @@ from ...errors import GroundupError
 from ..connection import answered
 from .api import CloudApi
 from .kinds import SERVICES
-from .parts import joined, marked
+from .parts import joined
 
 Found = Mapping[str, Any]
 _MEMBER = "member"  # may list all that its project has
@@ -152,7 +152,7 @@ class Holder:
         yield from self._held(self.api, kind, found, [row for row in rows if not row.inside and self._offered(row)])
         if kind == "router":
             with answered(f"subnets of router {found['name']}"):
-                theirs = [one for one in joined(self.api, found) if not marked(self.api, one)]
+                theirs = set(joined(self.api, found)) - self.api.ledger.made
             if theirs:
                 yield f"router {found['name']} still joins {len(theirs)} subnets that are not from this site file"
         inner = [row for row in rows if row.inside]
