@@ -23,7 +23,7 @@ from ..connection import ERRORS, answered
 from . import compare
 from .api import CloudApi
 from .compare import Found, Step, form, label, of_tenants, said, shown
-from .holds import Holder, unseen
+from .holds import Holder, take_back, unseen
 from .index import Index, UnmetError
 from .kinds import KINDS, SERVICES
 
@@ -68,6 +68,7 @@ class Resources:
 
         Raises GroundupError before a change, ResourcesLeftError after all that could be done.
         """
+        self.changes.warnings += take_back(self.api, dry=self.changes.check)
         if not self.plan.resources and DELETE not in self.force:
             return []
         steps, refusals = self._compare()
