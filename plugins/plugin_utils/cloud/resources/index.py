@@ -154,7 +154,15 @@ class Index:
             found = self.choose(meant[0])
         else:
             owner = self.admin if KINDS[kind].owner else ""
-            found = next((each for each in self.every(kind) if self.matches(kind, each, name, owner)), None)
+            same = [each for each in self.every(kind) if self.matches(kind, each, name, owner)]
+            if len(same) > 1:
+                what, ids = kind.replace("_", " "), ", ".join(str(each["id"]) for each in same)
+                raise UnmetError(
+                    f"{one.kind.replace('_', ' ')} {one.name} needs {what} {name}, and {len(same)} have this name: "
+                    f"{ids}", where=f"site file key {one.key}", why="it could be either",
+                    remedy="rename the others in the cloud",
+                )  # fmt: skip
+            found = same[0] if same else None
             elsewhere = (self.choose(each) for each in self.plan.resources if (each.kind, each.name) == (kind, name))
             for each in elsewhere:
                 if found is None and each and (each.get("router:external") or each.get("shared")):
