@@ -25,7 +25,7 @@ class ActionModule(DocumentedAction):
         if given["step"] == "export":
             return self._export(plan, given)
         write = given["step"] == "apply"
-        if plan.resources or given["force"]:
+        if plan.resources or given["force"] or _lent(plan):
             left = converge(plan, changes, force=given["force"], write=write, say=self._display.display)
         if not write and (changes.done or left):
             raise GroundupError(
@@ -48,6 +48,13 @@ class ActionModule(DocumentedAction):
         return {**self.changes.result(), "text": text}
 
 
+def _lent(plan: Plan) -> bool:
+    """Return whether a killed run left a role to the administrator."""
+    from ..plugin_utils.cloud.resources import alone
+
+    return bool(alone.kept(plan).lent)
+
+
 def converge(
     plan: Plan, changes: Changes, *, force: list[str], write: bool, say: Callable[[str], None]
 ) -> list[str]:  # fmt: skip
@@ -57,9 +64,9 @@ def converge(
     """
     from ..plugin_utils.cloud import connection  # late import: most sites need no cloud client here
     from ..plugin_utils.cloud.administrator import VERIFY, or_foreseen
-    from ..plugin_utils.cloud.resources import engine
-    from ..plugin_utils.cloud.resources.alone import alone
+    from ..plugin_utils.cloud.resources import alone, engine
     from ..plugin_utils.cloud.resources.api import CloudApi
+    from ..plugin_utils.cloud.steps import interruptible
     from ..plugin_utils.vault import open_store
 
     kept = changes if write else Changes(check=True, done=changes.done, diffs=changes.diffs, warnings=changes.warnings)
@@ -67,10 +74,17 @@ def converge(
         with connection.answered("Keystone", remedy=VERIFY):
             cloud = connection.of_site(plan)
             cloud.authorize()
-        api = CloudApi(cloud) if kept.check else CloudApi(cloud, stack.enter_context(alone(plan, say=say)))
+        go_on = (lambda: None) if kept.check else stack.enter_context(alone.alone(plan, say=say))
+        api = CloudApi(cloud, go_on, alone.kept(plan))
         store = None if kept.check else open_store(plan.site, write=False)
         try:
-            return engine.Resources(api=api, plan=plan, changes=kept, store=store, force=force).converge()
+            with interruptible():
+                return engine.Resources(api=api, plan=plan, changes=kept, store=store, force=force).converge()
+        except KeyboardInterrupt as signal:
+            raise GroundupError(
+                f"ended by {signal}", where="this run", why="it may have made or deleted a part of what it was to",
+                remedy="run it again: it compares everything first, and goes on",
+            ) from signal  # fmt: skip
         except engine.ResourcesLeftError as error:
             changes.warnings.append(f"{error.what}: {error.why}; {error.remedy}")
             return [error.what]

@@ -13,7 +13,8 @@ description:
   - Makes and changes what C(cloud) of the site file names, in the order that one needs the other. Compares everything
     before the first change, and refuses before it what an API cannot change, what somebody else made, and quotas below
     their use.
-  - Touches only what has the site's mark. What has it and is no longer in the site file stays, with a warning.
+  - Touches only what has the site's mark and was made or taken over by a run, as the ConfigMap C(groundup-resources)
+    in the namespace of the cloud tells. What has it and is no longer in the site file stays, with a warning.
   - What members of a project may have done (made something of that name, used up a quota) stops no run. It is left,
     with what needs it, and told.
   - V(apply) holds the Lease C(groundup-resources) in the namespace of the cloud, so that one run at a time makes

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Probes of one Galera member. readiness: it is part of the primary component and in step with it; a former writer lets
 # its clients go there. liveness: the server answers and Galera takes queries; a member that receives a copy of the data
-# answers nobody, and is left alone. release: for leave.py; clients are let go, and those that are left counted.
+# answers nobody, and is left alone. release MS: for leave.py; clients that are idle for so long are let go,
+# and those that are left counted.
 # upgrade: for start.py; this member's system tables become those of its server's series, and of no other member.
 set -euo pipefail
 
@@ -21,11 +22,11 @@ renew() {
 
 # The Service `mariadb` leads to the writer alone, but connections that a former writer has stay, and read rows that are
 # older than what their process has just written by another. Idle ones end here: oslo.db tries each before it uses it,
-# and one that it has just tried is left alone.
+# and one that it has just tried is left alone. leave.py spares it longer at first: when busy, its query comes late.
 clients="FROM information_schema.processlist WHERE host NOT IN ('', 'localhost')"
-release() {
+release() {  # milliseconds
   local idle
-  idle=$(sql "SELECT CONCAT('KILL ', id, ';') $clients AND command = 'Sleep' AND time_ms >= 500
+  idle=$(sql "SELECT CONCAT('KILL ', id, ';') $clients AND command = 'Sleep' AND time_ms >= $1
     AND id NOT IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_trx)") || return
   [ -z "$idle" ] || sql "$idle" 2>/dev/null || return 0  # one that has ended meanwhile: the next call does the rest
 }
@@ -40,7 +41,7 @@ case ${1:-} in
     [ "$(status wsrep_cluster_status)" = Primary ] || { echo "not in the primary component"; exit 1; }
     [ "$(status wsrep_local_state_comment)" = Synced ] || { echo "not in step with the cluster"; exit 1; }
     [ ! -e /tmp/upgrading ] || { echo "mariadb-upgrade: $(tail -n 1 /tmp/upgrading)"; exit 1; }
-    writes || release || echo "clients of a former writer stay until the next probe"
+    writes || release 500 || echo "clients of a former writer stay until the next probe"
     ;;
   liveness)
     # Still looking for its cluster, or being filled: start.py and the server end by themselves when that fails.
@@ -56,11 +57,11 @@ case ${1:-} in
     rm /tmp/upgrading
     ;;
   release)
-    release
+    release "${2:?milliseconds that a client is idle}"
     sql "SELECT COUNT(*) $clients"
     ;;
   *)
-    echo "usage: $0 readiness|liveness|upgrade|release" >&2
+    echo "usage: $0 readiness|liveness|upgrade|release MS" >&2
     exit 2
     ;;
 esac

@@ -16,9 +16,11 @@ import openstack
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources import engine
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.api import CloudApi
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.ledger import Ledger
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 
 GIVEN = json.loads(Path(sys.argv[1]).read_text())
+LEDGER = Ledger(known=True)
 SECRETS = {"cloud/web/ci-password": "word-of-the-account", "cloud/web/ci-secret": "secret-of-the-program"}
 
 
@@ -46,7 +48,9 @@ def run(
     changes, begun = Changes(check=check), time.monotonic()
     store: Any = SimpleNamespace(resolve=resolve)
     try:
-        engine.Resources(api=CloudApi(cloud), plan=plan, changes=changes, store=store, force=force).converge()
+        engine.Resources(
+            api=CloudApi(cloud, ledger=LEDGER), plan=plan, changes=changes, store=store, force=force
+        ).converge()
     except GroundupError as error:
         return {"error": str(error)}
     seconds = round(time.monotonic() - begun, 1)

@@ -70,13 +70,18 @@ def upload(cloud: Any, properties: dict[str, str], content: bytes, *, visibility
 def fetched(cloud: Any, image: str) -> str:
     """Fetch an image by Nova's own code, for the user of ``cloud``; return how that ended."""
     access = cloud.session.auth.get_access(cloud.session)
+    catalog = [  # in the form of Keystone's second API, as keystonemiddleware hands it to Nova
+        {"type": one["type"], "name": one["name"], "endpoints": [
+            {"region": end["region"], f"{end['interface']}URL": end["url"]} for end in one["endpoints"]]}
+        for one in access.service_catalog.catalog
+    ]  # fmt: skip
     user = context.RequestContext(
         user_id=access.user_id, project_id=access.project_id, auth_token=access.auth_token, roles=access.role_names,
-        service_catalog=access.service_catalog.catalog,
+        service_catalog=catalog,
     )  # fmt: skip
     try:
         API().download(user, image, dest_path=str(FETCHED))
-    except (SignatureVerificationError, cryptography.exceptions.InvalidSignature) as error:
+    except (SignatureVerificationError, cryptography.exceptions.InvalidSignature, BrokenPipeError) as error:
         return type(error).__name__
     return "started" if FETCHED.read_bytes() == IMAGE.read_bytes() else "another"
 
@@ -102,6 +107,7 @@ def main() -> None:
     images |= {
         "own": upload(ours, own, content),
         "altered": upload(ours, own, content),
+        "signed by another": upload(ours, own, content),
         "unsigned": upload(ours, {}, content),
         "public": upload(admin, shared, content, visibility="public"),
         "wrong": upload(ours, own, content[::-1]),
@@ -111,7 +117,12 @@ def main() -> None:
     config.parse_args(["ask", "--config-file", "/etc/nova/nova.conf"], configure_db=False, init_rpc=False)
     objects.register_all()  # as each of Nova's programs begins
     (file := Path(sys.argv[1], images["altered"]["id"])).unlink()
-    file.write_bytes(content[::-1])
+    file.write_bytes(content[::-1])  # its hash in Glance is another one: the client sees that before the signature
+    ours.image.patch(
+        f"/images/{images['signed by another']['id']}",
+        json=[{"op": "replace", "path": "/img_signature", "value": shared["img_signature"]}],
+        headers={"Content-Type": "application/openstack-images-v2.1-json-patch"},
+    )
     starts = {name: fetched(ours, one["id"]) for name, one in images.items() if one["status"] == "active"}
     starts["public, by its reader"] = fetched(theirs, images["public"]["id"])
     starts["own, by the administrator"] = fetched(admin, images["own"]["id"])

@@ -106,6 +106,7 @@ echo true > /run/pod/writer; ready; echo "clients of the writer: $(clients)"
 echo "COMMIT;" >&7
 done_with() { [ "$(ask 1 "SELECT COUNT(*) FROM information_schema.innodb_trx")" = 0 ]; }
 wait_for done_with
+echo "clients that a longer wait leaves: $(sleep 0.6; bash /mnt/health.sh release 60000)"
 ready; echo "clients after the transaction: $(clients)"
 ln -sfn second /run/secrets/galera/..data
 echo "shown before the probe: $(shown)"
@@ -174,6 +175,7 @@ def test_only_a_member_with_the_clusters_own_certificate_joins_it_by_a_whole_cop
     assert [found[f"clients {of}"] for of in (
         "of one member of one", "of the writer", "of a former writer", "after the transaction",
     )] == ["busy,idle", "busy,idle", "busy", "nobody"], said  # fmt: skip
+    assert found["clients that a longer wait leaves"] == "1", said
     assert [found[f"shown {when}"] for when in ("first", "before the probe", "then")] == [
         serials[0], serials[0], serials[1],
     ], said  # fmt: skip

@@ -80,14 +80,15 @@ def test_a_right_signature_is_taken_and_started_and_a_wrong_one_refused_by_glanc
     found = json.loads(last)
     told = json.dumps(found, indent=1) + logs
     taken = {name: (one["answer"], one["status"]) for name, one in found["images"].items()}
-    right = ("RSA-PSS", "ECC_SECP384R1", "own", "altered", "unsigned", "public")
+    right = ("RSA-PSS", "ECC_SECP384R1", "own", "altered", "signed by another", "unsigned", "public")
     assert taken == {
         **dict.fromkeys(right, (204, "active")),
         **dict.fromkeys(("wrong", "unknown", "forbidden"), (400, "queued")),
     }, told
     assert found["starts"] == {
         **dict.fromkeys(STARTS, "started"),
-        "altered": "InvalidSignature",
+        "altered": "BrokenPipeError",
+        "signed by another": "InvalidSignature",
         **dict.fromkeys(
             ("unsigned", "public", "own, by the administrator", "own, forgotten"), "SignatureVerificationError"
         ),

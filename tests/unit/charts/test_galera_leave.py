@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -126,7 +128,7 @@ def test_clients_are_let_go_until_proxies_follow_and_none_is_left(
     calls = server(tmp_path, monkeypatch, "echo 0")
     assert leave.let_go() == "0 of its clients are left"
     assert clock.now == leave.SETTLING
-    assert set(calls.read_text().splitlines()) == {"release"}
+    assert set(calls.read_text().splitlines()) == {f"release {leave.SPARED}"}
     assert len(calls.read_text().splitlines()) == leave.SETTLING / leave.PAUSE + 1
 
 
@@ -145,6 +147,35 @@ def test_a_transaction_is_waited_for_and_not_for_ever(
     clock.now, clock.at = 0.0, {5.0: ends}
     assert leave.let_go() == "0 of its clients are left"
     assert clock.now == 5.0
+
+
+def test_a_client_that_was_used_just_now_is_spared_at_first_and_not_to_the_end(
+    clock: Time, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request may be between its first word and its query for longer than half a second."""
+    calls = server(tmp_path, monkeypatch, "echo 1")
+    assert leave.let_go() == "1 of its clients are left"
+    assert clock.now == leave.LETTING_GO
+    assert calls.read_text().splitlines() == ["release 2000"] * 12 + ["release 500"] * 9
+
+
+def test_the_server_is_asked_for_clients_that_are_idle_for_as_long_as_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = tmp_path / "asked"
+    program = tmp_path / "mariadb"
+    program.write_text(
+        f'#!/bin/sh\nfor last; do :; done\necho "$last" >> {asked}\ncase "$last" in *COUNT*) echo 3;; esac\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    done = subprocess.run([leave.RELEASE, "release", "2000"], capture_output=True, text=True, check=True)
+    assert done.stdout == "3\n"
+    assert "time_ms >= 2000\n" in asked.read_text()
+    asked.unlink()
+    done = subprocess.run([leave.RELEASE, "release"], capture_output=True, text=True, check=False)
+    assert (done.returncode, "milliseconds that a client is idle" in done.stderr) == (1, True)
+    assert not asked.exists()
 
 
 @pytest.mark.parametrize("body", ["exit 1", "echo no number", "exec sleep 60"])

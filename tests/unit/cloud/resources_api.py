@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import requests
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.api import CloudApi
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.holds import HOLDINGS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.kinds import KINDS, ResourceKind
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.ledger import Ledger
 
 ADMIN, USER = "admin-project", "admin-user"
 _OWN = {"/ports", *(kind.path for kind in KINDS.values())}  # answered with what was made
@@ -54,6 +57,7 @@ class Apis:
     dies_after: int = -1  # changes
     refused: str = ""  # what has this text is not made: no quota is left
     ids: Any = field(default_factory=itertools.count)
+    ledger: Ledger = field(default_factory=Ledger)
 
     def __post_init__(self) -> None:
         self.objects["domain"].append({"id": "default", "name": "Default", "description": ""})
@@ -78,6 +82,10 @@ class Apis:
         if service.startswith("__"):
             raise AttributeError(service)
         return _Service(self, service)
+
+    def api(self, go_on: Callable[[], None] = lambda: None) -> CloudApi:
+        """Return what the engine asks, with what former runs kept."""
+        return CloudApi(self, go_on, self.ledger)
 
     def named(self, kind: str, name: str) -> dict[str, Any]:
         return next(one for one in self.objects[kind] if one["name"] == name)

@@ -10,7 +10,6 @@ import yaml
 from ansible_collections.groundup.cloud.ci.tier import ROOT
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources import engine, export, holds
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.api import CloudApi
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 
@@ -51,7 +50,7 @@ def plan(cloud: dict[str, Any] | None = None, **project: Any) -> Plan:
 def run(apis: Apis, planned: Plan, *, check: bool = False, force: tuple[str, ...] = ()) -> Changes:
     """Converge, and return the changes."""
     changes = Changes(check=check)
-    engine.Resources(api=CloudApi(apis), plan=planned, changes=changes, force=force).converge()
+    engine.Resources(api=apis.api(), plan=planned, changes=changes, force=force).converge()
     return changes
 
 
@@ -184,6 +183,7 @@ def test_the_last_account_that_left_the_file_is_told_and_deleted_in_a_domain_tha
         {"id": "u", "name": "web-ci", **mark},
         {**mark, "id": "n", "name": "nova", "description": ""},
     ]
+    made.ledger.made.add("u")
     (told,) = run(made, plan()).warnings
     assert "1 are no longer in the site file, and stay: account web-ci" in told
     run(made, plan(), force=("delete",))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +19,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources imp
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 
-from .resources_api import Apis
+from .resources_api import USER, Apis, Killed
 from .test_resources import plan, run
 
 
@@ -36,13 +39,22 @@ def held(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return taken
 
 
-def act(apis: Apis, planned: Plan, step: str, monkeypatch: pytest.MonkeyPatch, *, check: bool = False) -> Any:
+def act(
+    apis: Apis,
+    planned: Plan,
+    step: str,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    check: bool = False,
+    force: tuple[str, ...] = (),
+) -> Any:
     action: Any = object.__new__(resources.ActionModule)
     action.changes, action._display = Changes(check=check), SimpleNamespace(display=print)
     monkeypatch.setattr(Apis, "authorize", lambda _: None, raising=False)
     monkeypatch.setattr(connection, "of_site", lambda _: apis)
+    monkeypatch.setattr(alone, "kept", lambda _: apis.ledger)
     monkeypatch.setattr(resources, "site_plan", lambda _: planned)
-    return action.work({"step": step, "site_file": "site.yml", "force": []})
+    return action.work({"step": step, "site_file": "site.yml", "force": [*force]})
 
 
 def test_what_a_member_made_is_told_and_no_error_of_apply(held: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,3 +79,43 @@ def test_what_a_member_made_is_told_and_no_error_of_apply(held: list[str], monke
     assert (done["changes"], done["left"], len(held)) == ([], done["warnings"], 2)
     with pytest.raises(GroundupError, match="router out of project web is ERROR in the cloud"):
         act(apis, planned, "verify", monkeypatch)
+
+
+@pytest.mark.usefixtures("held")
+def test_a_signal_takes_the_administrators_role_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    apis, planned = Apis(), plan()
+    act(apis, planned, "apply", monkeypatch)
+    answer = Apis.answer
+
+    def ended(self: Apis, service: str, method: str, url: str, body: Any) -> tuple[int, Any]:
+        if url.startswith("/os-server-groups"):
+            assert self.members
+            os.kill(os.getpid(), signal.SIGTERM)
+        return answer(self, service, method, url, body)
+
+    monkeypatch.setattr(Apis, "answer", ended)
+    with pytest.raises(GroundupError, match="ended by SIGTERM"):
+        act(apis, replace(planned, resources=()), "apply", monkeypatch, force=("delete",))
+    assert (apis.members, apis.ledger.lent) == ([], set())
+
+
+@pytest.mark.usefixtures("held")
+@pytest.mark.parametrize("resources", [True, False])
+def test_a_role_that_a_killed_run_left_is_taken_back_by_the_next_one(
+    monkeypatch: pytest.MonkeyPatch, *, resources: bool
+) -> None:
+    apis, planned = Apis(), plan()
+    act(apis, planned, "apply", monkeypatch)
+    web = apis.named("project", "web")["id"]
+    apis.dies_after = len(apis.asked) + 1  # the role is given, and what follows is the end
+    with pytest.raises(Killed):
+        act(apis, replace(planned, resources=()), "apply", monkeypatch, force=("delete",))
+    apis.dies_after = -1
+    assert (apis.members, apis.ledger.lent) == ([web], {f"/projects/{web}/users/{USER}/roles/member-role"})
+    following = planned if resources else replace(planned, resources=())
+    done = act(apis, following, "apply", monkeypatch, check=True)
+    assert f"a run without --check takes back the administrator's role on project {web}" in done["warnings"][0]
+    done = act(apis, following, "apply", monkeypatch)
+    assert f"took back the administrator's role on project {web}" in done["warnings"][0]
+    assert (apis.members, apis.ledger.lent) == ([], set())
+    assert "warnings" not in act(apis, planned, "apply", monkeypatch)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import services
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources import holds
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.api import CloudApi
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.holds import HOLDINGS, Holder, Holding
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.kinds import SERVICES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -33,7 +32,7 @@ def refusals(
     apis: Apis, *, going: tuple[str, ...] = (), dry: bool = False, found: dict[str, Any] | None = None
 ) -> list[str]:
     """Return why a project must not be deleted."""
-    holder = Holder(api=CloudApi(apis), services=ALL, going=going)
+    holder = Holder(api=apis.api(), services=ALL, going=going)
     return list(holder.refusals("project", found or WEB, dry=dry))
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources import alone, engine
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.api import CloudApi
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
@@ -123,7 +122,7 @@ def test_a_router_that_is_switched_off_is_not_told_twice(base: Plan) -> None:
 
 
 def converging(apis: Apis, written: Plan) -> engine.Resources:
-    return engine.Resources(api=CloudApi(apis), plan=written, changes=Changes(check=False))
+    return engine.Resources(api=apis.api(), plan=written, changes=Changes(check=False))
 
 
 class Cluster:
@@ -185,6 +184,15 @@ def test_a_run_whose_lease_another_one_took_makes_no_further_change(base: Plan, 
     with lost, alone.alone(base, say=print, seconds=3) as go_on:
         lose(go_on)
     assert len(cluster.leases) == 1
+
+
+def test_what_former_runs_made_is_read_from_the_same_cluster(base: Plan, cluster: Cluster, tmp_path: Path) -> None:
+    assert not alone.kept(base).known
+    text = json.dumps({"made": ["n"], "making": {}, "lent": []})
+    cluster.leases["/api/v1/namespaces/openstack/configmaps/groundup-resources"] = {"data": {"ledger": text}}
+    assert alone.kept(base).made == {"n"}
+    (tmp_path / base.site / "kubeconfig").unlink()
+    assert not alone.kept(base).known
 
 
 def test_a_control_node_that_cannot_ask_for_other_runs_is_refused(base: Plan, tmp_path: Path, monkeypatch: Any) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources import engine, export, holds
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.resources.api import CloudApi
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 
@@ -186,6 +185,7 @@ def test_what_has_the_mark_in_a_project_that_is_not_the_sites_stays(made: Apis, 
     made.objects["project"].append({"id": "else", "name": "else", "domain_id": "default", "description": ""})
     copied = beside(made, "network", name="copied", description=MARK, project_id="else")
     gone = beside(made, "security_group", name="gone", description=MARK, project_id="no-longer-there")
+    made.ledger.made |= {copied["id"], gone["id"]}
     mine = beside(made, "subnet_pool", name="mine", description=MARK, project_id=ADMIN)
     done = run(made, both, force=("delete",)).done
     assert sorted(done) == ["delete security group gone", "delete subnet pool mine of project admin"]
@@ -244,5 +244,5 @@ def test_a_run_that_lost_its_lease_changes_nothing_more(both: Plan) -> None:
 
     changes = Changes(check=False)
     with pytest.raises(GroundupError, match="lost"):
-        engine.Resources(api=CloudApi(apis, go_on), plan=both, changes=changes).converge()
+        engine.Resources(api=apis.api(go_on), plan=both, changes=changes).converge()
     assert len(apis.asked) == 3

@@ -29,7 +29,9 @@ def begun(controller: object) -> None:
 
 
 def seeing(host: str, **versions: str) -> dict[str, Any]:
-    return {**SAID, host: SAID[host] | {"versions": {**SAID[host]["versions"], **versions}}}
+    """Return what hosts say, one of them with other ``versions``."""
+    said: dict[str, Any] = SAID[host]
+    return {**SAID, host: said | {"versions": said["versions"] | versions}}
 
 
 def refused(job: UpgradeJob) -> GroundupError:

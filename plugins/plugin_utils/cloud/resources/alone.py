@@ -1,4 +1,7 @@
-"""One run of `resources` at a time changes a cloud, from any control node: two would make one thing twice."""
+"""One run of `resources` at a time changes a cloud, from any control node: two would make one thing twice.
+
+The same cluster has what former runs made.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from ...kube import held_lease
 from ...kube.access import kubeconfig_path
 from ...kube.client import Api
 from ...process import InterruptedRunError
+from . import ledger
 
 if TYPE_CHECKING:
     from ...plan.types import Plan
@@ -26,6 +30,15 @@ class AnotherRunError(GroundupError):
 _WORK = held_lease.Work(
     lease=held_lease.RESOURCES, called="run of resources", refused=AnotherRunError, lost=AnotherRunError
 )
+
+
+def kept(plan: Plan) -> ledger.Ledger:
+    """Return what former runs made; on a control node without the cluster's kubeconfig, marks alone count.
+
+    Raises ApiError, GroundupError.
+    """
+    kubeconfig = kubeconfig_path(plan.site)
+    return ledger.of_cluster(Api(kubeconfig), plan.openstack.namespace) if kubeconfig.is_file() else ledger.Ledger()
 
 
 @contextmanager

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from openstack.exceptions import HttpException, raise_from_response
+
+from .ledger import Ledger
 
 if TYPE_CHECKING:
     from .kinds import ResourceKind
@@ -19,6 +21,7 @@ _NOT_FOUND = 404
 class CloudApi:
     cloud: Any  # openstacksdk's connection
     go_on: Callable[[], None] = lambda: None  # called before each change; raises when there must be none
+    ledger: Ledger = field(default_factory=Ledger)
 
     def call(
         self, service: str, method: str, path: str, body: Any = None, *, absent: bool = False, **more: Any

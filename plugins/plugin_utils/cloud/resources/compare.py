@@ -116,7 +116,7 @@ def values(index: Index, one: ResourcePlan, found: Found | None = None) -> dict[
     if kind.mark == "description":
         fields["description"] = kind.text(str(fields.get("description") or ""), site)
     elif kind.mark == "property" and not kind.at:
-        identity = found["id"] if found else str(uuid4())
+        identity = found["id"] if found else index.api.ledger.making.get(one.key) or str(uuid4())
         fields |= {PROPERTY: site, SELF: identity, **({} if found else {"id": identity})}
     return fields
 

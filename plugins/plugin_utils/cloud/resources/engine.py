@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from ....module_utils._base.changes import Changes
 from ....module_utils._base.yaml_text import dump
@@ -22,7 +23,7 @@ from ..connection import ERRORS, answered
 from . import compare
 from .api import CloudApi
 from .compare import Found, Step, form, label, of_tenants, said, shown
-from .holds import Holder, unseen
+from .holds import Holder, take_back, unseen
 from .index import Index, UnmetError
 from .kinds import KINDS, SERVICES
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ...vault import Store
 
 ADOPT, DELETE = "adopt", "delete"
+_NAMED = 3  # of many, in a message
 _REMEDY = "write what is there, or another name; to take it over: -e resources_force=[adopt]"
 
 
@@ -66,8 +68,44 @@ class Resources:
 
         Raises GroundupError before a change, ResourcesLeftError after all that could be done.
         """
+        self.changes.warnings += take_back(self.api, dry=self.changes.check)
         if not self.plan.resources and DELETE not in self.force:
             return []
+        steps, refusals = self._compare()
+        former, copies = self._former()
+        if DELETE in self.force:
+            refusals += self._held(former)
+        if refusals:
+            every = [*refusals, *filter(None, self.left.values())]
+            raise GroundupError(
+                "; ".join(every), where="site file key cloud", why="nothing was changed", remedy=_REMEDY
+            )  # fmt: skip
+        self.changes.warnings += [line for one in self.plan.resources for line in compare.noticed(self.index, one)]
+        if copies:
+            first = [f"{self._labels([one])[0]} ({one[1]['id']})" for one in copies[:_NAMED]]
+            self.changes.warnings.append(
+                f"{len(copies)} have this site's mark, and no run has kept that it made them: they stay, as what "
+                f"others make: {', '.join(first)}{', ...' * (len(copies) > _NAMED)}"
+            )
+        if not self.changes.check:
+            new = [step.planned for step in steps if step.found is None]
+            self.api.ledger.begin({one.key: str(uuid4()) if one.kind == "image" else "" for one in new})
+        halting = [compare.unsettled(self.index, one) for one in self.plan.resources]
+        self.changes.warnings += [line for line, _ in halting if line]
+        for name in KINDS:
+            made = [self._apply(step) for step in steps if step.planned.kind == name]
+            for done in filter(None, made):
+                self._write_parts(*done)
+        gone = self._remove(former)
+        if not self.changes.check:
+            made = {key: str(found["id"]) for key, found in self.index.chosen.items() if found}
+            self.api.ledger.end(made, gone)
+        if self.left:
+            self._tell()
+        return [line for line, begun in halting if line and not begun]
+
+    def _compare(self) -> tuple[list[Step], list[str]]:
+        """Return what differs, and what is refused before a change."""
         steps, refusals = list[Step](), list[str]()
         for one in self.plan.resources:
             try:
@@ -84,25 +122,7 @@ class Resources:
         for one in self.plan.resources:
             if one.key in self.left and not gone.isdisjoint(self.index.needs(one)):
                 self.left[one.key] = ""  # what differs of it follows from that
-        former = [(name, found) for name in reversed(KINDS) if self.index.served(name) for found in self._former(name)]
-        if DELETE in self.force:
-            refusals += self._held(former)
-        if refusals:
-            every = [*refusals, *filter(None, self.left.values())]
-            raise GroundupError(
-                "; ".join(every), where="site file key cloud", why="nothing was changed", remedy=_REMEDY
-            )  # fmt: skip
-        self.changes.warnings += [line for one in self.plan.resources for line in compare.noticed(self.index, one)]
-        halting = [compare.unsettled(self.index, one) for one in self.plan.resources]
-        self.changes.warnings += [line for line, _ in halting if line]
-        for name in KINDS:
-            made = [self._apply(step) for step in steps if step.planned.kind == name]
-            for done in filter(None, made):
-                self._write_parts(*done)
-        self._remove(former)
-        if self.left:
-            self._tell()
-        return [line for line, begun in halting if line and not begun]
+        return steps, refusals
 
     @contextmanager
     def _attempt(self, one: ResourcePlan) -> Iterator[None]:
@@ -189,23 +209,30 @@ class Resources:
                 if before != after:
                     kind.parts[name].write(self.api, found, before, self._secrets(after))
 
-    def _former(self, name: str) -> Iterator[Found]:
-        kind, known = KINDS[name], self.index.known()
-        with answered(f"{name}s"):
-            for found in self.index.every(name):
-                ours = kind.mark and id(found) not in known and kind.ours(found, self.plan.site)
-                if ours and self.index.managed(name, found):
-                    yield found
+    def _former(self) -> tuple[list[tuple[str, Found]], list[tuple[str, Found]]]:
+        """Return what is ours and no longer in the file, and what has a copy of the mark; dependants first."""
+        known, ours, copies = self.index.known(), list[tuple[str, Found]](), list[tuple[str, Found]]()
+        for name in filter(self.index.served, reversed(KINDS)):
+            kind = KINDS[name]
+            with answered(f"{name}s"):
+                for found in self.index.every(name):
+                    if not kind.mark or id(found) in known or not kind.ours(found, self.plan.site):
+                        continue
+                    if self.index.copied(name, found):
+                        copies.append((name, found))
+                    elif self.index.managed(name, found):
+                        ours.append((name, found))
+        return ours, copies
 
-    def _remove(self, former: list[tuple[str, Found]]) -> None:
-        """Delete what is ours and no longer in the file if that is asked for; else tell it."""
+    def _remove(self, former: list[tuple[str, Found]]) -> list[str]:
+        """Delete what is ours and no longer in the file if that is asked for, and return the ids; else tell it."""
         names = self._labels(former)
         if former and DELETE not in self.force:
             self.changes.warnings.append(
                 f"{len(names)} are no longer in the site file, and stay: {', '.join(names)}. To delete them: "
                 "groundup.cloud.resources -e resources_force=[delete]"
             )
-            return
+            return []
         spared = {self.index.owner(one) for one in self.plan.resources if one.key in self.left} - {None, ""}
         if kept := [(name, found) for name, found in former if found.get(KINDS[name].owner) in spared]:
             former = [each for each in former if each not in kept]
@@ -231,6 +258,7 @@ class Resources:
                     for group in self.api.all("network", path, "security_groups"):
                         if group["project_id"] == found["id"]:
                             self.api.delete(KINDS["security_group"], group)
+        return [str(found["id"]) for _, found in former]
 
     def _held(self, former: list[tuple[str, Found]]) -> Iterator[str]:
         """Yield why what goes must not be deleted; warn of what a dry run does not look for."""

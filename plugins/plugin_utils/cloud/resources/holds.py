@@ -15,7 +15,7 @@ from ...errors import GroundupError
 from ..connection import answered
 from .api import CloudApi
 from .kinds import SERVICES
-from .parts import joined, marked
+from .parts import joined
 
 Found = Mapping[str, Any]
 _MEMBER = "member"  # may list all that its project has
@@ -152,7 +152,7 @@ class Holder:
         yield from self._held(self.api, kind, found, [row for row in rows if not row.inside and self._offered(row)])
         if kind == "router":
             with answered(f"subnets of router {found['name']}"):
-                theirs = [one for one in joined(self.api, found) if not marked(self.api, one)]
+                theirs = set(joined(self.api, found)) - self.api.ledger.made
             if theirs:
                 yield f"router {found['name']} still joins {len(theirs)} subnets that are not from this site file"
         inner = [row for row in rows if row.inside]
@@ -207,15 +207,32 @@ def as_member(api: CloudApi, project: str) -> Iterator[CloudApi]:
                 remedy="run the playbook groundup.cloud.openstack",
             )  # fmt: skip
         had = member in {str(one["id"]) for one in api.all("identity", roles, "roles")}
+    if had:
+        yield CloudApi(_scoped(api.cloud, project))
+        return
+    role = f"{roles}/{member}"
+    api.ledger.lend(role)
     try:
-        if not had:
-            with answered(f"the administrator's role on project {project}"):
-                api.call("identity", "PUT", f"{roles}/{member}")
+        with answered(f"the administrator's role on project {project}"):
+            api.call("identity", "PUT", role)
         yield CloudApi(_scoped(api.cloud, project))
     finally:
-        if not had:
-            with answered(f"the administrator's role on project {project}"):
-                CloudApi(api.cloud).call("identity", "DELETE", f"{roles}/{member}", absent=True)  # in any case
+        _take_back(api, role)
+
+
+def take_back(api: CloudApi, *, dry: bool) -> Iterator[str]:
+    """Take away roles that killed runs left to the administrator; yield what is said of each."""
+    for role in sorted(api.ledger.lent):
+        what = f"the administrator's role on project {role.split('/')[2]}, which a killed run left"
+        yield f"a run without --check takes back {what}, unless one is under way" if dry else f"took back {what}"
+        if not dry:
+            _take_back(api, role)
+
+
+def _take_back(api: CloudApi, role: str) -> None:
+    with answered(f"the administrator's role on project {role.split('/')[2]}"):
+        CloudApi(api.cloud).call("identity", "DELETE", role, absent=True)  # by a run that lost its lease, too
+    api.ledger.took_back(role)
 
 
 def _scoped(admin: Connection, project: str) -> Connection:

@@ -67,7 +67,7 @@ class Index:
         return self.admin if kind.owner else ""
 
     def choose(self, one: ResourcePlan) -> Found | None:
-        """Return what ``one`` is in the cloud: what has the mark, and is older than copies of it.
+        """Return what ``one`` is in the cloud: what has the mark, by a run, and is older than copies of it.
 
         Members of a project may give its things any name and description: the others of that name are not ours.
         """
@@ -75,14 +75,17 @@ class Index:
             kind, owner, site = KINDS[one.kind], self.owner(one), self.plan.site
             same = [each for each in self.every(one.kind) if owner is not None and kind.there(each)
                     and self.matches(one.kind, each, one.name, owner)]  # fmt: skip
-            marked = [each for each in same if kind.ours(each, site)]
+            marked = [each for each in same if kind.ours(each, site) and (
+                not self.forgeable(one.kind, each) or self.api.ledger.accepts(str(each["id"]), one.key))]  # fmt: skip
             # In a project, what looks half made may be a tenant's copy of what was made long ago.
             half = [each for each in same if not one.place and kind.unfinished(each, site)]
             mine = min(
                 marked or half, key=lambda each: (str(each.get("created_at") or ""), str(each["id"])), default=None
             )
-            if mine is None and self.adopt and len(same) == 1:
+            if mine is None and self.adopt and len(same) == 1 and one.kind != "image":  # nobody compared its content
                 mine = same[0]
+            if mine is not None:
+                self.api.ledger.made.add(str(mine["id"]))
             self.chosen[one.key], self.alike[one.key] = mine, [each for each in same if each is not mine]
         return self.chosen[one.key]
 
@@ -90,12 +93,20 @@ class Index:
         """Return what has a name of the site file, by `id()`."""
         return {id(each) for found in (*self.alike.values(), [*filter(None, self.chosen.values())]) for each in found}
 
+    def forgeable(self, name: str, found: Found) -> bool:
+        """Return whether others than the cloud's administrators may write the mark of ``found``."""
+        return bool(KINDS[name].owner) and found.get(KINDS[name].owner) != self.admin
+
     def managed(self, name: str, found: Found) -> bool:
-        """Return whether ``found`` is in a place of the site file's, or was: a mark elsewhere is somebody's copy."""
-        if KINDS[name].owner in ("", "domain_id") or (owner := found.get(KINDS[name].owner)) == self.admin:
+        """Return whether ``found`` is in a place of the site file's, or was: in one that is left, nothing goes."""
+        if not self.forgeable(name, found) or KINDS[name].owner == "domain_id":
             return True
-        place = next((one for one in self.every("project") if one["id"] == owner), None)
+        place = next((one for one in self.every("project") if one["id"] == found.get(KINDS[name].owner)), None)
         return place is None or KINDS["project"].ours(place, self.plan.site) or place in self.chosen.values()
+
+    def copied(self, name: str, found: Found) -> bool:
+        """Return whether ``found`` has a mark that no run gave it, as far as runs have kept."""
+        return self.forgeable(name, found) and str(found["id"]) not in self.api.ledger.made
 
     def needs(self, one: ResourcePlan) -> Iterator[str]:
         """Yield the keys of what ``one`` cannot be made or changed without."""
@@ -143,7 +154,15 @@ class Index:
             found = self.choose(meant[0])
         else:
             owner = self.admin if KINDS[kind].owner else ""
-            found = next((each for each in self.every(kind) if self.matches(kind, each, name, owner)), None)
+            same = [each for each in self.every(kind) if self.matches(kind, each, name, owner)]
+            if len(same) > 1:
+                what, ids = kind.replace("_", " "), ", ".join(str(each["id"]) for each in same)
+                raise UnmetError(
+                    f"{one.kind.replace('_', ' ')} {one.name} needs {what} {name}, and {len(same)} have this name: "
+                    f"{ids}", where=f"site file key {one.key}", why="it could be either",
+                    remedy="rename the others in the cloud",
+                )  # fmt: skip
+            found = same[0] if same else None
             elsewhere = (self.choose(each) for each in self.plan.resources if (each.kind, each.name) == (kind, name))
             for each in elsewhere:
                 if found is None and each and (each.get("router:external") or each.get("shared")):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from ...errors import GroundupError
 
 if TYPE_CHECKING:
     from ...plan.part_types import ResourcePlan
@@ -17,12 +20,23 @@ CREDENTIALS = {
 KINDS = {"network": "Network", "subnet": "Subnet", "security_group": "SecurityGroup", "router": "Router"}
 
 
-def manifests(resources: Sequence[ResourcePlan]) -> Iterator[dict[str, Any]]:
-    """Yield a Namespace for each project, and its networks, subnets, routers and security groups.
+def manifests(resources: Sequence[ResourcePlan]) -> list[dict[str, Any]]:
+    """Return a Namespace for each project, and its networks, subnets, routers and security groups.
 
     They are for a controller that logs in to that project, and owns them. Other resources are an administrator's, and
-    are made from the site file.
+    are made from the site file. Raises GroundupError when two would have one name.
     """
+    made = [*_manifests(resources)]
+    counted = Counter((one["kind"], one["metadata"]["name"]) for one in made)
+    if twice := [f"{kind} {name}" for (kind, name), times in counted.items() if times > 1]:
+        raise GroundupError(
+            f"more than one would be {', '.join(twice)}", where="names in lower case, - for all but letters and digits",
+            why="the second manifest would change the object of the first", remedy="rename them in the cloud",
+        )  # fmt: skip
+    return made
+
+
+def _manifests(resources: Sequence[ResourcePlan]) -> Iterator[dict[str, Any]]:
     owned = {one.name for one in resources if one.kind == "network"}
     for project in (one for one in resources if one.kind == "project"):
         space = slug(project.name)

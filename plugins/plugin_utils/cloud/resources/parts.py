@@ -165,13 +165,7 @@ def joined(api: CloudApi, found: Object) -> list[str]:
 
 def _read_interfaces(api: CloudApi, found: Object, wanted: Any) -> Any:
     """Return what it joins, without subnets that a tenant made and joined: instances are behind them."""
-    return [one for one in joined(api, found) if one in wanted or marked(api, one)]
-
-
-def marked(api: CloudApi, subnet: str) -> bool:
-    """Return whether a subnet has the mark of a site."""
-    same = api.all("network", f"/subnets?id={subnet}", "subnets")
-    return any(one["id"] == subnet and "[groundup.cloud: " in str(one.get("description")) for one in same)
+    return [one for one in joined(api, found) if one in wanted or one in api.ledger.made]
 
 
 def _write_interfaces(api: CloudApi, found: Object, before: Any, after: Any) -> None:
