@@ -31,6 +31,7 @@ from .rows import DriftRow
 AT_ONCE = 3
 _TEXTS = ("changes", "objects", "nodes", "claimed")  # of a result: what was changed, a line each
 _MARKS = ("+ ", "~ ", "- ", "! ")  # of a diff of releases: a line with one names an object, those below it fields
+_RECORD = "Helm's record is of another render"
 _SET_ASIDE = "groundup.cloud.set_aside"  # hosts that a task before it told
 _HIDDEN = "changes whose result is hidden"
 _ENDED = {0, 2, 4}  # exit codes of a run that says why it did not do all
@@ -151,11 +152,21 @@ def _of_event(layer: str, event: Mapping[str, Any]) -> Iterator[DriftRow]:
 def _texts(result: Mapping[str, Any]) -> list[str]:
     """Return what a result says to have changed, one line each."""
     diff = result.get("diff")
-    if isinstance(diff, Mapping) and diff.get("prepared"):
-        return [line[2:] for line in str(diff["prepared"]).splitlines() if line.startswith(_MARKS)]
+    if isinstance(diff, Mapping):
+        lines = [line[2:] for line in str(diff.get("prepared", "")).splitlines() if line.startswith(_MARKS)]
+        if found := [*lines, *_records(result, lines)]:
+            return found
     told = [str(line) for key in _TEXTS if isinstance(result.get(key), list) for line in result[key]]
     files = [one for one in diff if "after_header" in one] if isinstance(diff, list) else []
     return told or [str(one["after_header"] or one.get("before_header")) for one in files]
+
+
+def _records(result: Mapping[str, Any], lines: Sequence[str]) -> Iterator[str]:
+    """Yield releases that would be upgraded though no line names an object: somebody else wrote Helm's record."""
+    for one in result.get("releases") or ():
+        name = f"{one['name']}: " if isinstance(one, Mapping) and one.get("changed") else ""
+        if name and not any(line.startswith(name) for line in lines):
+            yield name + _RECORD
 
 
 def _said(row: DriftRow, result: Mapping[str, Any]) -> str:

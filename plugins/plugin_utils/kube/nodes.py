@@ -91,7 +91,7 @@ def label(
     wants, kubeconfig = [wanted(host) for host in hosts], kubeconfig_path(site)
     if changes.check and not kubeconfig.is_file():
         for want in wants:
-            changes.add(want.name, name=want.name, after=json.dumps(new(want), indent=2) + "\n")
+            _add(changes, want.name, new(want))
         return None
     api, spare = Api(kubeconfig), {host["name"] for host in hosts if "control" not in host["roles"]}
     converge(api, wants, changes, timeout=TIMEOUT, spare=spare)
@@ -120,8 +120,20 @@ def converge(
             continue
         # In a dry run a missing node may be one that would join.
         change = patch(found[want.name], want) if want.name in found else new(want)
-        if change and changes.add(want.name, name=want.name, after=json.dumps(change, indent=2) + "\n"):
+        if change and _add(changes, want.name, change):
             api.request("PATCH", f"{NODES}/{want.name}", body=change, content_type=_MERGE)
+
+
+def _add(changes: Changes, name: str, change: Mapping[str, Any]) -> bool:
+    return changes.add(said(name, change), name=name, after=json.dumps(change, indent=2) + "\n")
+
+
+def said(name: str, change: Mapping[str, Any]) -> str:
+    """Return in one line what a merge patch of a node changes."""
+    labels = sorted(change.get("metadata", {}).get("labels", ()))
+    parts = [f"label {', '.join(labels)}"] if labels else []
+    parts += ["taints"] if "spec" in change else []
+    return f"Node/{name}: {', '.join(parts) or f'annotation {OWNED}'}"
 
 
 def new(want: WantedNode) -> dict[str, Any]:

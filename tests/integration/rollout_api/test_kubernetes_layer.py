@@ -76,7 +76,7 @@ def test_a_node_that_may_be_away_is_told_and_so_is_one_nobody_knows(site: Site) 
     changes = Changes(check=False)
     wants = [WantedNode(name=name, labels={"rack": "r1"}, taints=()) for name in (NODE, "worker-2")]
     converge(site.api, wants, changes, timeout=0.1, spare=["worker-2"])
-    assert changes.done == [NODE]
+    assert changes.done == [f"Node/{NODE}: label rack"]
     said = of_nodes(SeenNodes(names=frozenset(), away={"worker-2": "gone"}, leftover={"worker-9": True}))
     assert [row["host"] for row in (*said["aside"], *said["leftover"])] == ["worker-2", "worker-9"]
     assert "groundup.cloud.remove -e machine=worker-9" in said["warnings"][1]

@@ -56,6 +56,14 @@ def test_of_releases_each_object_is_a_row_and_its_fields_are_none() -> None:
     ]  # fmt: skip
 
 
+def test_a_release_whose_objects_are_alike_and_its_record_not_is_named() -> None:
+    releases = [{"name": "placement", "changed": True}, {"name": "heat", "changed": True}, {"name": "nova"}]
+    found = told(event("ok", {**RENDERED, "releases": releases}, "localhost"), layer="openstack")
+    assert [what for _, what, _ in found][2:] == ["heat: Helm's record is of another render"]
+    alike = {**RENDERED, "diff": {}, "releases": releases[1:]}
+    assert [what for _, what, _ in told(event("ok", alike), layer="openstack")] == [found[2][1]]
+
+
 @pytest.mark.parametrize(
     ("result", "what"),
     [

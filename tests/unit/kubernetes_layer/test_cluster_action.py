@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +26,7 @@ SPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "openstac
 ROLE = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "openstack"}}
 WORKER = {"name": "worker-1", "roles": ["worker"], "node_labels": {"rack": "r1"}, "node_taints": []}
 CONTROL = {**WORKER, "name": "control-1", "roles": ["control"]}
+TAINT = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
 SEEN = SeenNodes(names=frozenset(("control-1", "worker-1")), away={"worker-1": "kubelet stopped"}, leftover={})
 
 
@@ -62,9 +64,26 @@ def test_a_dry_run_without_a_cluster_foresees_objects_in_their_order() -> None:
 
 def test_a_dry_run_without_a_cluster_foresees_labels() -> None:
     done = run("label", hosts=[CONTROL, WORKER])
-    assert (done["changed"], done["nodes"]) == (True, ["control-1", "worker-1"])
+    assert (done["changed"], done["nodes"][1:]) == (True, ["Node/worker-1: label rack"])
+    assert done["nodes"][0].startswith("Node/control-1: label node-role.kubernetes.io/control-plane, ")
     assert '"rack": "r1"' in done["diff"][1]["after"]
     assert "aside" not in done
+
+
+@pytest.mark.parametrize(
+    ("meta", "spec", "said"),
+    [
+        ({"labels": {"rack": "r2"}}, {}, "Node/worker-1: label rack"),
+        ({"labels": {"rack": "r1", "old": ""}}, {"taints": [TAINT]}, "Node/worker-1: label old, taints"),
+        ({"labels": {"rack": "r1"}, "annotations": {}}, {}, f"Node/worker-1: annotation {nodes.OWNED}"),
+        ({"labels": {"rack": "r1", "others": ""}}, {"taints": [{**TAINT, "key": "others"}]}, ""),
+    ],
+)
+def test_a_node_that_differs_is_named_with_what_does(meta: dict[str, Any], spec: dict[str, Any], said: str) -> None:
+    owned = json.dumps({"labels": ["rack"] if "old" not in meta["labels"] else ["old", "rack"], "taints": []})
+    node = {"metadata": {"name": "worker-1", "annotations": {nodes.OWNED: owned}, **meta}, "spec": spec}
+    change = nodes.patch(node, nodes.wanted(WORKER))
+    assert (nodes.said("worker-1", change) if change else "") == said
 
 
 @pytest.mark.parametrize("step", ["apply", "install", "label"])
