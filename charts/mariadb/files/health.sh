@@ -8,7 +8,7 @@ set -euo pipefail
 
 sql() {
   mariadb --defaults-file=/etc/mysql/admin_user.cnf --protocol=socket --socket=/var/run/mysqld/mysqld.sock \
-    --connect-timeout=5 --skip-column-names --batch --execute "$1"
+    --connect-timeout=5 --skip-column-names --batch --delimiter='//' --execute "$1"
 }
 status() { sql "SHOW STATUS WHERE Variable_name = '$1'" | cut -f2; }
 
@@ -24,11 +24,15 @@ renew() {
 # older than what their process has just written by another. Idle ones end here: oslo.db tries each before it uses it,
 # and one that it has just tried is left alone. leave.py spares it longer at first: when busy, its query comes late.
 clients="FROM information_schema.processlist WHERE host NOT IN ('', 'localhost')"
+# The server itself looks and ends them: by the time another program came back to it, one may be in a statement again.
 release() {  # milliseconds
-  local idle
-  idle=$(sql "SELECT CONCAT('KILL ', id, ';') $clients AND command = 'Sleep' AND time_ms >= $1
-    AND id NOT IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_trx)") || return
-  [ -z "$idle" ] || sql "$idle" 2>/dev/null || return 0  # one that has ended meanwhile: the next call does the rest
+  sql "BEGIN NOT ATOMIC
+    DECLARE CONTINUE HANDLER FOR 1094 BEGIN END;  -- it has ended meanwhile
+    FOR one IN (SELECT id $clients AND command = 'Sleep' AND time_ms >= $1
+                AND id NOT IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_trx)) DO
+      KILL one.id;
+    END FOR;
+  END"
 }
 
 # The file holds the pod's label; it is there with several members alone. The kubelet is up to a minute late with it.

@@ -108,6 +108,14 @@ done_with() { [ "$(ask 1 "SELECT COUNT(*) FROM information_schema.innodb_trx")" 
 wait_for done_with
 echo "clients that a longer wait leaves: $(sleep 0.6; bash /mnt/health.sh release 60000)"
 ready; echo "clients after the transaction: $(clients)"
+rm /tmp/idle; client idle; exec 6> /tmp/idle
+idle() { [ "$(clients)" = idle ]; }
+wait_for idle
+mkdir /tmp/slow
+echo "$(command -v mariadb)"' "$@"; : > /tmp/looked; sleep 5' > /tmp/slow/mariadb; chmod +x /tmp/slow/mariadb
+sleep 0.6; PATH=/tmp/slow:$PATH bash /mnt/health.sh release 500 > /dev/null & slow=$!
+wait_for test -e /tmp/looked; sleep 1  # a busy machine: the next program begins late, and the client asks meanwhile
+echo "clients after a look: $(clients)"; wait $slow
 ln -sfn second /run/secrets/galera/..data
 echo "shown before the probe: $(shown)"
 bash /mnt/health.sh liveness; echo "shown then: $(shown)"
@@ -176,6 +184,7 @@ def test_only_a_member_with_the_clusters_own_certificate_joins_it_by_a_whole_cop
         "of one member of one", "of the writer", "of a former writer", "after the transaction",
     )] == ["busy,idle", "busy,idle", "busy", "nobody"], said  # fmt: skip
     assert found["clients that a longer wait leaves"] == "1", said
+    assert found["clients after a look"] == "nobody", said
     assert [found[f"shown {when}"] for when in ("first", "before the probe", "then")] == [
         serials[0], serials[0], serials[1],
     ], said  # fmt: skip
