@@ -13,6 +13,7 @@ from typing import Any
 from ansible.errors import AnsibleConnectionFailure
 
 from ..module_utils._base.errors import GroundupError
+from ..module_utils._base.text import few
 from ..module_utils._base.wait import wait_until
 from ..plugin_utils.actions import StepAction
 from ..plugin_utils.hosts import spared
@@ -21,6 +22,7 @@ from ..plugin_utils.kube.client import Api
 from ..plugin_utils.layers.layers import ALERTMANAGER, JOURNAL_UPLOAD, LOG_DOOR
 from ..plugin_utils.monitoring.backups import ages
 from ..plugin_utils.monitoring.files import files
+from ..plugin_utils.monitoring.redfish import controllers
 from ..plugin_utils.monitoring.routing import secrets_of
 from ..plugin_utils.monitoring.targets import expected
 from ..plugin_utils.plan import Plan, load_site, make_plan
@@ -88,7 +90,24 @@ class ActionModule(StepAction):
         if more := asked.get(given["step"]):
             return super().work({**given, "interval": plan.monitoring.interval, **more()})
         own = {"central": self._central(plan, plan.monitoring), "tls": self._tls(plan, given), **self._receivers(plan)}
-        return super().work({**self._logs(given), **own})
+        return super().work({**self._logs(given), **own, **self._controllers(plan)})
+
+    def _controllers(self, plan: Plan) -> dict[str, Any]:
+        """Return how management controllers are asked, and their passwords by name; one without is not asked."""
+        machines = controllers(plan)
+        stored = open_store(plan.site, write=False).items() if machines else {}
+        names = {one["credentials"] for one in machines.values()}
+        if lacking := sorted(names - stored.keys()):
+            unasked = [name for name, one in machines.items() if one["credentials"] in lacking]
+            self.changes.warnings.append(
+                f"power supplies and fans of {few(unasked, most=3)} are not watched: the secrets store has no "
+                f"{', '.join(lacking)}. Remedy: give it (secrets_given, docs/secrets.md), then run "
+                "groundup.cloud.monitoring"
+            )
+        return {
+            "controllers": {name: one for name, one in machines.items() if one["credentials"] in stored},
+            "passwords": {name: stored[name] for name in sorted(names & stored.keys())},
+        }
 
     def _receivers(self, plan: Plan) -> dict[str, Any]:
         """Return the secrets by which alerts and metrics are sent, by path."""

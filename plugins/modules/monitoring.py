@@ -15,6 +15,8 @@ description:
     admits the certificates of the site's hosts, and VictoriaLogs keeps the lines.
   - The host O(monitoring_host) has VictoriaMetrics, vmalert and Debian's Alertmanager, on loopback, with the files that
     the plan has. The action makes them, and reads the token for API servers from the cluster.
+  - Where machines have a management controller with Redfish, a timer of that host asks each for its power supplies,
+    fans and temperatures.
 options:
   step:
     description:
@@ -129,6 +131,15 @@ options:
       store.
     type: dict
     default: {}
+  controllers:
+    description: How O(monitoring_host) asks the management controller of each machine (address, user, credentials,
+      system), by machine. The action makes them.
+    type: dict
+    default: {}
+  passwords:
+    description: Passwords of O(controllers), by name. The action reads them from the store.
+    type: dict
+    default: {}
   logs:
     description: How the host writes its logs (url, user, certificate, node, programs, programs_url, seed). Default is
       not at all; V(converge) then removes what an earlier run left of it.
@@ -190,7 +201,7 @@ def main() -> None:
         "converge": converge, "tell": tell, "backups": backups, "drift": drift, "failure": failure,
         "capacity": capacity, "silence": silence, "hear": hear, "verify": verify,
     }  # fmt: skip
-    run_step(steps, secret=("private_key", "client_key", "tls", "logs_key", "receivers"))
+    run_step(steps, secret=("private_key", "client_key", "tls", "logs_key", "receivers", "passwords"))
 
 
 if __name__ == "__main__":

@@ -19,10 +19,13 @@ BACKUPS = TEXTS / "groundup-backups.prom"  # on the monitoring host
 DRIFT = TEXTS / "groundup-drift.prom"  # on the monitoring host
 FAILURE = TEXTS / "groundup-hypervisor-failure.prom"  # on the monitoring host
 CAPACITY = TEXTS / "groundup-capacity.prom"  # on the monitoring host
+REDFISH = TEXTS / "groundup-redfish.prom"  # on the monitoring host
 CERTIFICATES = TEXTS / "groundup-certificates.prom"
 HOST_METRICS = TEXTS / "groundup-host.prom"
 HOST_PROGRAM = Path("/usr/local/lib/groundup/host-metrics/host-metrics.pyz")  # writes it
 HOST_SERVICE, HOST_TIMER = "groundup-host-metrics.service", "groundup-host-metrics.timer"
+REDFISH_PROGRAM = Path("/usr/local/lib/groundup/redfish/redfish.pyz")  # writes REDFISH
+REDFISH_SERVICE, REDFISH_TIMER = "groundup-redfish.service", "groundup-redfish.timer"
 EXPORTER, STORE, RULES, ALERTS = (
     "prometheus-node-exporter.service", "groundup-metrics.service", "groundup-alert-rules.service",
     "prometheus-alertmanager.service",
@@ -77,6 +80,7 @@ def remove(changes: Changes, *, central_only: bool = False) -> None:
     ``central_only``: of the monitoring host's part.
     """
     whole = [] if central_only else [HOME, HOST_PROGRAM.parent, LOG_PROGRAMS, LOG_BUFFER]
+    remove_redfish(changes)
     names = [*CENTRAL, *([] if central_only else [EXPORTER, HOST_TIMER, HOST_SERVICE, *LOG_SENDERS])]
     _remove(changes, names, [HOME / "central", PROGRAMS, *whole])
     for path in (BACKUPS, DRIFT, FAILURE, CAPACITY):  # they would grow old
@@ -96,6 +100,12 @@ def remove_logs(changes: Changes) -> None:
 def remove_metrics_agent(changes: Changes) -> None:
     """Stop what writes metrics to another store, and remove its files; what waits stays. Raises GroundupError."""
     _remove(changes, [METRICS_AGENT], [HOME / "central/remote-write"])
+
+
+def remove_redfish(changes: Changes) -> None:
+    """Stop what asks management controllers here, and remove its files. Raises GroundupError."""
+    _remove(changes, [REDFISH_TIMER, REDFISH_SERVICE], [HOME / "central/redfish", REDFISH_PROGRAM.parent])
+    files.remove(changes, REDFISH)  # it would grow old
 
 
 def _remove(changes: Changes, units: Iterable[str], places: Iterable[Path]) -> None:

@@ -16,7 +16,7 @@ from .._base.run import run
 from .._host import accounts, ownership, packages, watched
 from .._host.downloads import Download, install
 from .._host.units import Unit, off
-from . import remote_write
+from . import redfish_timer, remote_write
 from .units import answers, drop_in, service
 
 HOME = watched.HOME / "central"
@@ -120,6 +120,7 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
     if not remote:
         watched.remove_metrics_agent(changes)  # the store scrapes again
     _backups(changes, wanted["backups"])
+    redfish_timer.converge(changes, wanted["controllers"], passwords=wanted["passwords"])
 
 
 def tell(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:

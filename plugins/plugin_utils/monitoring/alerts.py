@@ -15,6 +15,7 @@ from .drift import DRIFT_ALERTS
 from .logs import ALL_LINES, LINES, SILENT
 from .members import MEMBERS
 from .record import AlertRecord, last, named, of_lost_hosts
+from .redfish import REDFISH_ALERTS
 from .storage import STORAGE_ALERTS
 
 
@@ -131,6 +132,7 @@ ALERTS: dict[str, AlertRecord] = {
         remedy="run groundup.cloud.status, row binary logs: it names the unit that copies, or asks for a set "
         "(groundup.cloud.backup)",
     ),
+    **REDFISH_ALERTS,
     **DRIFT_ALERTS,
     "HypervisorFailed": AlertRecord(
         layer="hypervisor", job="node", severity="critical", after="0s",

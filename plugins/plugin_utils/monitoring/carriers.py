@@ -8,6 +8,7 @@ from .record import AlertRecord, named
 LAST_RUN = "groundup_host_metrics_last_run_timestamp_seconds"
 _LEADER = "ovn_db_cluster_has_leader"
 _WRITTEN = "max(ovn_southbound_nb_cfg offset 1m)"
+AGENTS = "max by (chassis) (neutron_ovn_agent_nb_cfg)"
 
 
 def _told_late(plan: Plan) -> str:
@@ -49,7 +50,7 @@ CARRIERS: dict[str, AlertRecord] = {
     ),
     "OvnAgentSilent": AlertRecord(
         layer="hypervisor", job="node", severity="warning", after="1m",
-        expr=named(f"max by (chassis) (neutron_ovn_agent_nb_cfg) < on () group_left () {_WRITTEN}", "chassis"),
+        expr=named(f"{AGENTS} < on () group_left () {_WRITTEN}", "chassis"),
         what="Neutron's OVN agent of {object} did not answer when Neutron asked for its agents last",
         why="instances that start there get no metadata: no name, no keys",
         remedy="on it: journalctl -n 50 -u neutron-ovn-agent; of a host that is gone for good: openstack network agent "

@@ -12,6 +12,7 @@ import yaml
 from ...module_utils._base.files import HEADER
 from ..plan.types import Plan
 from .capacity import CAPACITY
+from .cloud_state import CLOUD
 from .panels import DashboardRecord, PanelRecord, Unit
 from .panels_hosts import HOSTS, UPKEEP
 from .panels_layers import CEPH, EDGE, KUBERNETES
@@ -19,8 +20,8 @@ from .panels_own import FIRING, MONITORING, SITE
 from .rules import alerts_of
 
 DASHBOARDS: dict[str, DashboardRecord] = {
-    "site": SITE, "hosts": HOSTS, "kubernetes": KUBERNETES, "edge": EDGE, "ceph": CEPH, "upkeep": UPKEEP,
-    "capacity": CAPACITY, "monitoring": MONITORING,
+    "site": SITE, "hosts": HOSTS, "kubernetes": KUBERNETES, "edge": EDGE, "ceph": CEPH,
+    "cloud": CLOUD, "upkeep": UPKEEP, "capacity": CAPACITY, "monitoring": MONITORING,
 }  # fmt: skip
 _UNITS: dict[Unit, str] = {  # Grafana's names
     "": "short", "%": "percent", "/s": "cps", "ms": "ms", "days": "d", "MiB": "mbytes", "GiB": "gbytes",

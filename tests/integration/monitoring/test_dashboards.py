@@ -14,6 +14,7 @@ from typing import Any
 
 from ansible_collections.groundup.cloud.plugins.module_utils._host import watched as on_host
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import central, exporter
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics.samples import Sample, text
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.usage.rows import CapacityRow, metrics
 from ansible_collections.groundup.cloud.plugins.plugin_utils.drift.rows import LOOKED, OBJECTS, UNKNOWN
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.dashboards import dashboards_of
@@ -27,7 +28,19 @@ from .watched import Watched, command, watched
 
 PATIENCE = 240.0  # of a busy machine
 STAND_IN = "api-server"  # tells one metric: what a real one tells is recorded
+CLOUD = [
+    Sample(f"openstack_{project}_agent_state", state, {"service": service, "hostname": on, "adminState": admin})
+    for project, service, on, state, admin in (
+        ("nova", "nova-compute", "hypervisor-1", 1, "enabled"), ("nova", "nova-compute", "hypervisor-2", 0, "disabled"),
+        ("cinder", "cinder-volume", "worker@rbd1", 1, "enabled"),
+        ("neutron", "neutron-ovn-agent", "worker-1", 0, "enabled"),
+    )
+] + [
+    *(Sample("groundup_cloud_objects", 3, {"kind": "instances", "state": one}) for one in ("error", "failed", "stuck")),
+    Sample("ovn_southbound_nb_cfg", 9), Sample("neutron_ovn_agent_nb_cfg", 7, {"chassis": "hypervisor-1"}),
+]  # fmt: skip
 TEXTS = f"""\
+{text(CLOUD)}\
 {central.AGES}{{part="etcd"}} {time.time():.0f}
 {exporter.ENDS}{{path="/etc/haproxy/tls/edge.pem"}} {time.time() + 86400:.0f}
 {OBJECTS}{{part="host"}} 0
@@ -122,10 +135,11 @@ def test_every_panel_answers_where_its_program_runs(
         assert names, "a panel asks for them"
 
         # Of layers that are not there, too: the store has no word against any query.
-        whole = {
-            panel.title: query for _, _, panels in dashboards_of(planned("ha", **WHOLE)) for panel, query, _ in panels
-        }
-        said = answers(site, whole)
+        dashboards = list(dashboards_of(planned("ha", **WHOLE)))
+        said = answers(site, {panel.title: query for _, _, panels in dashboards for panel, query, _ in panels})
+        cloud = [panel.title for name, _, panels in dashboards if name == "cloud" for panel, *_ in panels]
+        assert cloud
+        assert [title for title in cloud if not said[title]["data"]["result"]] == []
         assert {title: one["error"] for title, one in said.items() if one["status"] != "success"} == {}
         assert answers(site, {"wrong": "sum("})["wrong"]["status"] == "error"
 

@@ -52,8 +52,8 @@ def test_an_object_the_api_server_refuses_is_named(site: Site) -> None:
 
 
 def test_a_node_is_labelled_and_waited_for(site: Site) -> None:
-    want = WantedNode(name=NODE, labels={"rack": site.namespace}, taints=())
-    for check, differs in ((True, [NODE]), (False, [NODE]), (False, [])):
+    want, said = WantedNode(name=NODE, labels={"rack": site.namespace}, taints=()), f"Node/{NODE}: label rack"
+    for check, differs in ((True, [said]), (False, [said]), (False, [])):
         changes = Changes(check=check)
         converge(site.api, [want], changes, timeout=60)
         assert changes.done == differs

@@ -16,7 +16,9 @@ from ansible_collections.groundup.cloud.tests.unit.host.test_files_and_units imp
 
 from .sites import planned
 
-GIVEN: dict[str, Any] = {"site": "lab", "files": files(planned("lab")), "receivers": {}}
+GIVEN: dict[str, Any] = {
+    "site": "lab", "files": files(planned("lab")), "receivers": {}, "controllers": {}, "passwords": {},
+}  # fmt: skip
 
 
 class MonitoringHost:
@@ -46,6 +48,7 @@ def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MonitoringHost:
     monkeypatch.setattr(watched, "DRIFT", tmp_path / "texts/groundup-drift.prom")
     monkeypatch.setattr(watched, "FAILURE", tmp_path / "texts/groundup-hypervisor-failure.prom")
     monkeypatch.setattr(watched, "CAPACITY", tmp_path / "texts/groundup-capacity.prom")
+    monkeypatch.setattr(watched, "REDFISH", tmp_path / "texts/groundup-redfish.prom")
     monkeypatch.setattr(central, "HOME", found.home)
     monkeypatch.setattr(central, "_takes_routing", lambda _: None)  # amtool is of a package
     monkeypatch.setattr(central, "answers", lambda *at: found.waited.append(at[-1]))

@@ -30,6 +30,9 @@ MADE: Metrics = {
     "groundup_hypervisor_down_instances": {"hypervisor", "project"},
     "groundup_hypervisor_looked_timestamp_seconds": set(),
     **{f"groundup_capacity{figure}": {"scope", "name", "resource"} for figure in ("", "_used", "_free")},
+    "redfish_up": {"machine"}, "groundup_redfish_looked_timestamp_seconds": set(),
+    **{f"redfish_{one}": {"machine", "kind", "part"} for one in
+       ("part_ok", "temperature_celsius", "temperature_limit_celsius")},
     "groundup_capacity_looked_timestamp_seconds": set(),
     **{f"groundup_heal_{what}": {"part"} for what in ("failed", "repeated", "last_timestamp_seconds")},
     "groundup_host_metrics_last_run_timestamp_seconds": set(), "ovn_db_cluster_has_leader": {"db_name"},

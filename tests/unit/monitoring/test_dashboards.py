@@ -76,7 +76,7 @@ def test_what_nobody_tells_is_found(query: str, fault: str) -> None:
 def test_a_site_has_dashboards_of_its_layers_alone() -> None:
     assert shown(planned("ha", **WHOLE)).keys() == DASHBOARDS.keys()
     lab = shown(planned("lab"))
-    assert lab.keys() == DASHBOARDS.keys() - {"ceph", "capacity"}
+    assert lab.keys() == DASHBOARDS.keys() - {"ceph", "capacity", "cloud"}
     assert not {"Health of Ceph", "Space of Ceph"} & lab["site"].keys()
     assert not [title for title in lab["monitoring"] if "logs" in title]
     assert lab["upkeep"].keys() == {"Age of the newest backup", "Certificates that end soonest"}
@@ -103,7 +103,7 @@ def test_a_panel_says_what_it_shows_and_names_the_alerts_that_the_site_has() -> 
         assert "\n" not in panel.what
     quiet, told = (
         {panel["title"]: panel["description"] for panel in json.loads(vmui_files(plan)[path])["rows"][0]["panels"]}
-        for plan, path in ((planned("ha"), "vmui/6-upkeep.json"), (planned("ha", **WHOLE), "vmui/6-upkeep.json"))
+        for plan, path in ((planned("ha"), "vmui/7-upkeep.json"), (planned("ha", **WHOLE), "vmui/7-upkeep.json"))
     )
     assert "Judged by" not in quiet["Age of the newest backup"]
     assert told["Age of the newest backup"].endswith(". Judged by BackupOld, BinaryLogsOld")

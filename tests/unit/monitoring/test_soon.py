@@ -26,10 +26,11 @@ CEPH, EDGE = (15.0, 15.0), (7.0, 2.0)  # what the manager keeps; HAProxy's check
 # Nobody waits for these: they are of what was seen for minutes, hours or days.
 SLOW = {
     "ApiServerErrors", "BackupOld", "BinaryLogsOld", "CapacityEnding", "CapacityFull", "CapacityOld",
-    "CertificateEnding", "ChassisLag", "ClockOff", "CloudServiceSilent", "DataMissing", "DiskFilling", "DriftOld",
-    "DriftUnknown", "GaleraMemberSlow", "HealFailed", "HealRepeated", "HostMetricsOld", "HypervisorLookOld",
-    "HypervisorServiceSilent", "LogsMissing", "LogsStopped", "MemcachedEvicts", "ObjectsFailed", "ObjectsStuck",
-    "OvnAgentSilent", "QueueDeep", "RemoteWriteFails", "SiteDrifted",
+    "CertificateEnding", "ChassisLag", "ClockOff", "CloudServiceSilent", "ControllerSilent", "ControllersSilent",
+    "ControllersUnasked", "DataMissing", "DiskFilling", "DriftOld", "DriftUnknown", "FanFailed", "GaleraMemberSlow",
+    "HealFailed", "HealRepeated", "HostMetricsOld", "HypervisorLookOld", "HypervisorServiceSilent", "LogsMissing",
+    "LogsStopped", "MemcachedEvicts", "ObjectsFailed", "ObjectsStuck", "OvnAgentSilent", "PowerSupplyFailed",
+    "QueueDeep", "RemoteWriteFails", "SiteDrifted", "TemperatureHigh",
 }  # fmt: skip
 Rule = dict[str, Any]
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from . import ceph, libvirt, ovn, services
-from .samples import Sample, text
+from .samples import Sample, place
 
 LAST_RUN = "groundup_host_metrics_last_run_timestamp_seconds"
 PARTS: tuple[Callable[[], Iterable[Sample]], ...] = (ovn.central, ovn.chassis, libvirt.domains, ceph.daemons)
@@ -37,7 +37,4 @@ def write(path: Path, parts: Iterable[Callable[[], Iterable[Sample]]] = PARTS) -
             print(*(f"<3>{line}" for line in traceback.format_exc().splitlines()), sep="\n", file=sys.stderr)
     if not failed:
         samples.append(Sample(LAST_RUN, time.time()))
-    draft = path.with_name(f"{path.name}.new")  # the node exporter reads *.prom
-    draft.write_text(text(samples), encoding="utf-8")
-    draft.chmod(0o644)
-    draft.replace(path)
+    place(path, samples)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 PATIENCE = 4.0  # seconds for one answer: what hangs takes connections
@@ -21,6 +22,14 @@ def text(samples: Iterable[Sample]) -> str:
     """Return ``samples`` as text."""
     lines = (f"{one.name}{_braces(one.labels)} {one.value:.15g}\n" for one in samples)
     return "".join(sorted(lines))  # those of one name together
+
+
+def place(path: Path, samples: Iterable[Sample]) -> None:
+    """Write ``samples`` for the node exporter, all or none. Raises OSError."""
+    draft = path.with_name(f"{path.name}.new")  # it reads *.prom
+    draft.write_text(text(samples), encoding="utf-8")
+    draft.chmod(0o644)
+    draft.replace(path)
 
 
 def _braces(labels: Mapping[str, str]) -> str:
