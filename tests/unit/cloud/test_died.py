@@ -11,6 +11,7 @@ from ansible_collections.groundup.cloud.plugins.action import failure
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils import site_identity
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, died
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 
 HOST = "hypervisor-1"
@@ -108,7 +109,8 @@ def test_the_action_starts_what_died_tells_it_and_starts_nothing_in_a_dry_run(
     action: Any = object.__new__(failure.ActionModule)
     action._display, action.changes = SimpleNamespace(warning=warned.append), Changes(check=check)
     site = COLLECTION / "inventories/cloud/site.yml"
-    hosts = {name: {} for name in failure.site_plan(site).hosts} | {HOST: {"failure_guests": {"stdout": SAID}}}
+    hosts: dict[str, Any] = {name: {} for name in site_plan(site).hosts}
+    hosts[HOST] = {"failure_guests": {"stdout": SAID}}
     action.variables = {"hostvars": hosts}
     done = action.work({"step": "start", "site_file": str(site), "result": "failure_guests", "found": {}})
     line = "web-1 (s) of project p on hypervisor-1: its QEMU ended by itself; "
