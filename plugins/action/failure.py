@@ -27,7 +27,7 @@ class ActionModule(CephAction):
         if given["step"] == "judge":
             return ended(found["summary"], broken=found["state"] != "clean")
         try:
-            return self._look(given)
+            return self._start(given) if given["step"] == "start" else self._look(given)
         except (GroundupError, OSError) as error:
             return ended(str(error), unknown=True)
 
@@ -56,6 +56,25 @@ class ActionModule(CephAction):
             "changed": False, "failure": told, "metrics": affected.metrics(rows, now=now.timestamp()),
             "evacuate": next((one.host for one in rows if one.state == "evacuates"), ""),
         }  # fmt: skip
+
+    def _start(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Start instances whose QEMU ended by itself, where the site's policy says so."""
+        from ..plugin_utils.cloud import connection, died  # late imports: a cloud's client is dear
+
+        plan, now = site_plan(given["site_file"]), datetime.now(UTC)
+        site_identity.refuse_other(plan, self.variables.get("site_force") or ())
+        said = {name: self.variables["hostvars"][name].get(given["result"]) or {} for name in plan.hosts}
+        domains = {name: died.crashed(str(one.get("stdout") or "")) for name, one in said.items()}
+        if not any(domains.values()):
+            return self.changes.result()
+        with connection.answered("Nova", remedy=VERIFY):
+            compute = connection.of_site(plan).compute
+            for one in died.look(compute, domains, now=now):
+                if one.against:
+                    self._display.warning(str(one))
+                elif self.changes.add(str(one), name=str(one.server["id"])):
+                    compute.start_server(one.server["id"])
+        return self.changes.result()
 
     def _contacts(self, plan: Plan, result: str) -> dict[str, tuple[Any, str]]:
         """Return what ssh says of each host that is installed."""

@@ -10,23 +10,24 @@ version_added: 0.2.0
 description:
   - "Private: for the playbook C(groundup.cloud.hypervisor_failure) of the same collection. Runs on the control
     node; its tasks are delegated to a storage host, which is asked about Ceph."
-  - Reads only. A hypervisor is dead when Nova hears no heartbeat, ssh reaches nobody, OVN's agents are not alive and
-    Ceph has none of its disks open. One that all of them agree on, and no other host with it, may be evacuated by the
-    site's policy.
+  - Reads only, but for O(step=start). A hypervisor is dead when Nova hears no heartbeat, ssh reaches nobody, OVN's
+    agents are not alive and Ceph has none of its disks open. One that all of them agree on, and no other host with it,
+    may be evacuated by the site's policy.
 options:
   step:
     description:
       - V(look) prints the hypervisors that Nova does not hear, their instances by project, and whom to tell.
       - V(judge) fails when O(found) has one.
+      - V(start) starts instances whose QEMU ended by itself, by what libvirt said of each hypervisor's domains.
     type: str
-    choices: [look, judge]
+    choices: [look, judge, start]
     required: true
   found:
     description: What V(look) found. With O(step=judge).
     type: dict
     default: {}
   result:
-    description: Name of the variable with what a login to each host said.
+    description: Name of the variable with what a login to each host said; with O(step=start), what virsh said there.
     type: str
     default: failure_said
   output:
@@ -38,7 +39,7 @@ options:
     description: File that gets the JSON document, too, for its owner alone. Not in a dry run.
     type: path
 extends_documentation_fragment:
-  - groundup.cloud.attributes.info
+  - groundup.cloud.attributes.lines
   - groundup.cloud.site.file
 """
 

@@ -136,6 +136,7 @@ class FailurePlan:
 
     action: Literal["tell", "evacuate"]
     after: int  # seconds of silence
+    instances: Literal["stay", "start"] = "stay"  # whose QEMU ended by itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,8 +98,8 @@ class Resources:
                 self._write_parts(*done)
         gone = self._remove(former)
         if not self.changes.check:
-            made = {key: str(found["id"]) for key, found in self.index.chosen.items() if found}
-            self.api.ledger.end(made, gone)
+            there = {key: str(found["id"]) for key, found in self.index.chosen.items() if found}
+            self.api.ledger.end(there, gone)
         if self.left:
             self._tell()
         return [line for line, begun in halting if line and not begun]

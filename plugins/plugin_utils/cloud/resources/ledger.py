@@ -39,10 +39,10 @@ class Ledger:
         self.known, self.making = True, dict(making)
         self._store()
 
-    def end(self, made: Mapping[str, str], gone: Iterable[str]) -> None:
-        """Keep what was ``made``, by key in the site file, and forget what is ``gone``."""
-        self.made = (self.made | set(made.values())) - set(gone)
-        self.making = {key: identity for key, identity in self.making.items() if key not in made}
+    def end(self, there: Mapping[str, str], gone: Iterable[str]) -> None:
+        """Keep what is ``there``, ids by key in the site file, and forget what is ``gone``."""
+        self.made = (self.made | set(there.values())) - set(gone)
+        self.making = {key: identity for key, identity in self.making.items() if key not in there}
         self._store()
 
     def lend(self, role: str) -> None:

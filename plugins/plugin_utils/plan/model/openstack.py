@@ -153,6 +153,10 @@ class HypervisorFailure(Model):
     after: Annotated[int, Field(ge=120, le=86400)] = Field(
         300, description="Seconds of silence until it is evacuated: a reboot is shorter."
     )
+    instances: Literal["stay", "start"] = Field(
+        "stay", description="Instances whose QEMU ended by itself on a hypervisor that is well: stay off, as Nova "
+        "leaves them, or start, thrice an hour at most.",
+    )  # fmt: skip
 
 
 class OpenStack(Model):
