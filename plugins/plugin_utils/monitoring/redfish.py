@@ -14,7 +14,13 @@ _LIMIT = "max by (machine, part) (redfish_temperature_limit_celsius)"
 
 
 def controllers(plan: Plan) -> dict[str, dict[str, Any]]:
-    """Return how the controller of each machine is asked, by machine: those that speak Redfish, with an address."""
+    """Return how the controller of each machine is asked, by machine: those that speak Redfish, with an address.
+
+    By the seed alone, whose Ironic has the logins anyway: with one, every machine can be taken over.
+    """
+    central = plan.hosts.get(plan.monitoring.host) if plan.monitoring else None
+    if not central or "seed" not in central.roles:
+        return {}
     return {
         host.name: {name: host.bmc[name] for name in ("address", "user", "credentials")}
         for host in plan.hosts.values()

@@ -36,6 +36,8 @@ def test_those_that_speak_redfish_are_asked() -> None:
     }  # fmt: skip
     assert controllers(planned("ha", **{BMC: {"address": "10.87.18.131", "protocol": "ipmi"}})) == {}
     assert controllers(planned("lab")) == {}
+    given = {BMC: {"address": "10.87.18.131"}, "monitoring__host": "storage-1"}
+    assert controllers(planned("ha", **given)) == {}, "no host but the seed gets what switches every machine"
 
 
 def test_a_site_without_them_has_no_such_alert() -> None:
