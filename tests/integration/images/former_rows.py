@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# mypy: disable-error-code="import-not-found"
 """Rows of a service, written and read by the code of the release whose Python runs this.
 
 Usage: former_rows.py SERVICE [WHO]                 WHO: write a row of that name; print the names that are there

@@ -70,7 +70,8 @@ def _jobs(items: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 def _mounts(stage: Stage, jobs: dict[str, dict[str, Any]]) -> dict[str, Path]:
     """Return the directories of the charts' programs and configuration."""
-    scripts, mounts = {}, {}
+    scripts: dict[str, str] = {}
+    mounts: dict[str, Path] = {}
     for service, items in stage.objects.items():
         for item in items:
             if item["metadata"]["name"] == f"{service}-bin":
