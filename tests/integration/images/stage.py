@@ -224,7 +224,7 @@ class Stage:
             ),
         ]  # fmt: skip
 
-    def run(self, *parts: Part) -> str:
+    def run(self, *parts: Part, seconds: float = 900) -> str:
         """Run all ``parts`` side by side until the last one ends; return what that one says."""
         lines = ["ip link set lo up"]
         chroot = str(shutil.which("chroot"))  # an image's PATH may be without it
@@ -249,7 +249,7 @@ class Stage:
         namespaces = ["--mount", "--pid", "--net", "--uts", "--fork", "--kill-child=KILL", "--propagation=private"]
         done = subprocess.run(
             ["unshare", *namespaces, "--", "sh", "-euc", "\n".join(lines)],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=900, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=seconds, check=False,
         )  # fmt: skip
         return done.stdout
 
