@@ -12,7 +12,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.module_utils._host import watched
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import redfish_timer
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.redfish import controller
-from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.redfish.parts import Part, parts
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.redfish.parts import MachinePart, parts
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.redfish import REDFISH_ALERTS, controllers
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.rules import alerts_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
@@ -114,11 +114,11 @@ def test_what_one_says_is_its_own_word() -> None:
     }
     found = list(parts(lambda path: told.get(path, {})))
     assert [one.name for one in found] == ["Fan", "Fan 2", "Fan 2 2", "x" * 64, "7"]
-    assert found[-1] == Part("temperature", "7", ok=True)
+    assert found[-1] == MachinePart("temperature", "7", ok=True)
 
 
 def test_one_that_never_ends_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(controller, "PATIENCE", -1.0)
-    asked = controller.Controller(address="[2001:db8::1]:8443", user="admin", password="hush")
+    asked = controller.RedfishController(address="[2001:db8::1]:8443", user="admin", password="hush")
     with pytest.raises(TimeoutError, match="has not told all after"):
         asked.get(CHASSIS)

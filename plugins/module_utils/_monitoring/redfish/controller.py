@@ -22,7 +22,7 @@ _LIMIT = 4 << 20  # bytes of an answer
 Resource = Mapping[str, Any]
 
 
-class Controller:
+class RedfishController:
     """A connection to one."""
 
     def __init__(self, *, address: str, user: str, password: str) -> None:

@@ -16,7 +16,7 @@ _LIMITS = ("UpperThresholdCritical", "UpperThresholdFatal", "UpperThresholdNonCr
 _NEW_LIMITS = ("UpperCritical", "UpperFatal", "UpperCaution")
 
 
-class Part(NamedTuple):
+class MachinePart(NamedTuple):
     """One part of a machine."""
 
     kind: str  # power supply | fan | temperature
@@ -26,7 +26,7 @@ class Part(NamedTuple):
     limit: float | None = None
 
 
-def parts(get: Get) -> Iterator[Part]:
+def parts(get: Get) -> Iterator[MachinePart]:
     """Yield each part that is there."""
     names: set[tuple[str, str]] = set()
     for chassis in _members(get, get(f"{ROOT}Chassis")):
@@ -37,7 +37,7 @@ def parts(get: Get) -> Iterator[Part]:
             told = _name(kind, one)
             name = next(name for name in _numbered(told) if (kind, name) not in names)
             names.add((kind, name))
-            yield Part(
+            yield MachinePart(
                 kind,
                 name,
                 state.get("Health") in (None, "OK") and state.get("State") != "UnavailableOffline",

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..host_metrics.samples import Sample, place
-from .controller import Controller
+from .controller import RedfishController
 from .parts import Get, parts
 
 LOOKED = "groundup_redfish_looked_timestamp_seconds"
@@ -35,7 +35,7 @@ def asked(named: tuple[str, dict[str, Any]], *, passwords: dict[str, str]) -> li
     """Return what one machine's controller says."""
     machine, one = named
     try:
-        controller = Controller(address=one["address"], user=one["user"], password=passwords[one["credentials"]])
+        controller = RedfishController(address=one["address"], user=one["user"], password=passwords[one["credentials"]])
         return [Sample("redfish_up", 1, {"machine": machine}), *samples(machine, controller.get)]
     except Exception as error:  # noqa: BLE001  # whatever one says must hide no other
         print(f"<4>{machine}: {one['address']}: {type(error).__name__}: {error}", file=sys.stderr)
