@@ -78,6 +78,10 @@ def test_a_chassis_that_hears_nothing_and_a_switch_that_stands_still_are_told(to
     versions = [ovn_controller._VERSION.search(text) for text in (own, northd)]
     assert [one and one[1] for one in versions] == ["25.03"] * 2, (own, northd)
 
+    told.done("pkill", "-STOP", "ovs-vswitchd")
+    assert told.metrics()["ovs_up"] == 0, "it hangs, and its database answers"
+    told.done("pkill", "-CONT", "ovs-vswitchd")
+    assert told.metrics()["ovs_up"] == 1
     told.done("pkill", "ovn-controller")
     told.done("pkill", "-KILL", "ovs-vswitchd")
     told.done("ovn-nbctl", f"--db={NB.socket}", "set", "NB_Global", ".", "nb_cfg=8")
@@ -100,7 +104,8 @@ def _chassis(told: Told) -> None:
     until(lambda: host.run("ovs-vsctl", "--no-wait", "init").returncode == 0, seconds=30)
     ids = ("system-id=worker-1", f"ovn-remote={SB.socket}", "ovn-encap-type=geneve", "ovn-encap-ip=10.90.0.41")
     told.done("ovs-vsctl", "--no-wait", "set", "Open_vSwitch", ".", *(f"external_ids:{one}" for one in ids))
-    host.start("ovs-vswitchd", "--enable-dummy=override", "--disable-system")
+    # Detached: nsenter, by which the others start, stops with what it started.
+    told.done("ovs-vswitchd", "--enable-dummy=override", "--disable-system", "--pidfile", "--detach")
     host.start("ovn-controller", "--pidfile")
 
 

@@ -69,17 +69,30 @@ def chassis() -> Iterator[Sample]:
         yield Sample("ovs_up", 0)
         return
     ((row,),) = _rows(answer)
-    yield Sample("ovs_up", 1)
     yield from (Sample(f"ovs_{name}", value) for name, value in row.items())
+    yield Sample("ovs_up", _serves())
+
+
+def _serves() -> bool:
+    """Return whether Open vSwitch itself answers: one that hangs is as far in the database as it was."""
+    try:
+        _daemon(SWITCH.parent, "ovs-vswitchd", "version")
+    except OSError:
+        return False
+    return True
 
 
 def _connected() -> bool:
     try:
-        process = (RUN / "ovn-controller.pid").read_text(encoding="ascii").strip()
-        said: str = ask(RUN / f"ovn-controller.{process}.ctl", "connection-status")
+        return str(_daemon(RUN, "ovn-controller", "connection-status")).strip() == "connected"
     except OSError:
         return False
-    return said.strip() == "connected"
+
+
+def _daemon(place: Path, name: str, method: str) -> Any:
+    """Return what a program itself answers at its own socket. Raises OSError when it does not."""
+    process = (place / f"{name}.pid").read_text(encoding="ascii").strip()
+    return ask(place / f"{name}.{process}.ctl", method)
 
 
 def select(database: Database, table: str, *columns: str) -> list[list[dict[str, Any]]]:
