@@ -153,7 +153,7 @@ def test_lines_of_a_killed_pod_stay_and_a_request_is_followed(
     plan: Plan, eyes: Eyes, api: Api, say: Callable[[str], None]
 ) -> None:
     pods = resource_path("v1", "pods", namespace=plan.openstack.namespace)
-    name = next(one["metadata"]["name"] for one in api.get(pods)["items"] if "keystone-api" in one["metadata"]["name"])
+    name = next(one["metadata"]["name"] for one in api.get(pods)["items"] if "heat-api-" in one["metadata"]["name"])
     api.request("DELETE", f"{pods}/{name}?gracePeriodSeconds=0")
     until(lambda: api.find(f"{pods}/{name}") is None, seconds=120)
     assert eyes.lines(f'_time:1h {{file=~".*/openstack_{name}_.*"}} | limit 1')  # as docs/logs.md says
