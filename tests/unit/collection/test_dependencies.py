@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[3]
 _KNOWN = {"ansible": "ansible-core", "jinja2": "ansible-core", "ansible_collections": ""}
 _KNOWN |= dict.fromkeys(("rados", "rbd"), "")  # on storage hosts, by a package that their layer installs
 # Of files that Tempest's environment or an image runs.
-_KNOWN |= dict.fromkeys(("cursive", "nova", "oslo_config", "oslo_policy", "subunit", "tempest", "testtools"), "")
+_KNOWN |= dict.fromkeys(("cursive", "oslo_config", "oslo_policy", "subunit", "tempest", "testtools"), "")
+_KNOWN |= dict.fromkeys(("cinder", "glance", "keystone", "neutron", "neutron_lib", "nova", "placement"), "")
 _ALL = ("requirements.in", "requirements-dev.in")
 _TESTS = ("ci/rack-requirements.in", "ci/browser-requirements.in")  # in environments of their own
 
