@@ -108,8 +108,7 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
         unit = units[one.unit]
         if one.program:
             url = kept["programs_url"] if one.unit == watched.LOG_STORE else wanted["programs_url"]
-            digest = wanted["digests"].get(one.program)
-            place = Download(url=f"{url}/{one.program}", path=str(one.path), sha256=digest)
+            place = Download(url=f"{url}/{one.program}", path=str(one.path), sha256=wanted["digests"].get(one.program))
             install(changes, place, one.path, ca=wanted["files_ca"], reader=unit)
         directory, credentials = tls.get(one.unit, ("", {}))
         for name, text in credentials.items():
