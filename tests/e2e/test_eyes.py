@@ -293,6 +293,7 @@ def test_what_breaks_on_the_control_host_is_told_too(
         stopped("OvnNoLeader", "OVN_Northbound", control, "ovn-ovsdb-server-nb"),
         stopped("OvnNoLeader", "OVN_Southbound", control, "ovn-ovsdb-server-sb"),
         frozen("SwitchStuck", second, "ovs-vswitchd"),
+        frozen("OvnNorthdIdle", control, "ovn-northd", of="ovn-northd"),
         frozen("ApiServersOut", control, "etcd", of="kubernetes"),
     ]
     told(eyes, connect, faults, say, {("TargetDown", control): 45.0})

@@ -65,11 +65,13 @@ def test_another_version_is_refused_by_the_layer_and_shown_by_the_check(
 def test_an_upgrade_that_is_killed_goes_on_and_nobody_notices(
     written: Path, api: Api, plan: Plan, state: Path, force: list[str]
 ) -> None:
-    begun = time.monotonic()
+    runs = []  # seconds of each run, without what is asked between them
     many = len(plan.edge.hosts) >= 3
     with probed(state, cloud=CLOUD) as figures:
         for at in ("[upgrade] begins: API server", "[upgrade] begins: kubelet of"):
+            begun = time.monotonic()
             killed("kubernetes_upgrade", at=at, site=written, kubernetes_upgrade_force=force)
+            runs.append(time.monotonic() - begun)
             opened = journal.under_way(plan.site)
             assert opened, f"killed at {at}, and nothing says so"
             said = play("kubernetes_upgrade", "--tags", "check", site=written, kubernetes_upgrade_force=force)
@@ -79,9 +81,12 @@ def test_an_upgrade_that_is_killed_goes_on_and_nobody_notices(
                 "kubernetes_upgrade", "--tags", "verify", site=written, code=2
             )
             play("kubernetes", "--tags", "check", site=written)
+        begun = time.monotonic()
         play("kubernetes_upgrade", site=written, kubernetes_upgrade_force=force)
-    minutes = (time.monotonic() - begun) / 60
-    print(json.dumps({"upgrade of Kubernetes": {"minutes": round(minutes, 1), "control hosts": len(plan.edge.hosts)}}))
+        runs.append(time.monotonic() - begun)
+    minutes = sum(runs) / 60
+    took = {"minutes": round(minutes, 1), "of runs": [round(one / 60, 1) for one in runs]}
+    print(json.dumps({"upgrade of Kubernetes": {**took, "control hosts": len(plan.edge.hosts)}}))
     assert set(kubelets(api).values()) == {f"v{NEXT}"}
     assert journal.under_way(plan.site) is None
     assert not [one for one in api.get(NODES)["items"] if (one.get("spec") or {}).get("unschedulable")]

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Probes of one Galera member. readiness: it is part of the primary component and in step with it; a former writer lets
 # its clients go there. liveness: the server answers and Galera takes queries; a member that receives a copy of the data
-# answers nobody, and is left alone. release MS: for leave.py; clients that are idle for so long are let go,
-# and those that are left counted.
+# answers nobody, and is left alone. release MS SECONDS: for leave.py; for so long, or until none is left, clients that
+# are idle for MS are let go, and those that are left counted.
 # upgrade: for start.py; this member's system tables become those of its server's series, and of no other member.
 set -euo pipefail
 
@@ -25,13 +25,22 @@ renew() {
 # and one that it has just tried is left alone. leave.py spares it longer at first: when busy, its query comes late.
 clients="FROM information_schema.processlist WHERE host NOT IN ('', 'localhost')"
 # The server itself looks and ends them: by the time another program came back to it, one may be in a statement again.
-release() {  # milliseconds
+# InnoDB tells of transactions what it told the last time, until nobody has asked for 100 ms: so MS and pause are more.
+release() {  # milliseconds seconds
   sql "BEGIN NOT ATOMIC
+    DECLARE remaining INT;
+    DECLARE last DATETIME(3) DEFAULT SYSDATE(3) + INTERVAL $2 SECOND;
     DECLARE CONTINUE HANDLER FOR 1094 BEGIN END;  -- it has ended meanwhile
-    FOR one IN (SELECT id $clients AND command = 'Sleep' AND time_ms >= $1
-                AND id NOT IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_trx)) DO
-      KILL one.id;
-    END FOR;
+    looking: LOOP
+      FOR one IN (SELECT id $clients AND command = 'Sleep' AND time_ms >= $1
+                  AND id NOT IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_trx)) DO
+        KILL one.id;
+      END FOR;
+      SELECT COUNT(*) INTO remaining $clients;
+      IF remaining = 0 OR SYSDATE(3) >= last THEN LEAVE looking; END IF;
+      DO SLEEP(0.15);
+    END LOOP;
+    SELECT remaining;
   END"
 }
 
@@ -45,7 +54,7 @@ case ${1:-} in
     [ "$(status wsrep_cluster_status)" = Primary ] || { echo "not in the primary component"; exit 1; }
     [ "$(status wsrep_local_state_comment)" = Synced ] || { echo "not in step with the cluster"; exit 1; }
     [ ! -e /tmp/upgrading ] || { echo "mariadb-upgrade: $(tail -n 1 /tmp/upgrading)"; exit 1; }
-    writes || release 500 || echo "clients of a former writer stay until the next probe"
+    writes || release 500 0 > /dev/null || echo "clients of a former writer stay until the next probe"
     ;;
   liveness)
     # Still looking for its cluster, or being filled: start.py and the server end by themselves when that fails.
@@ -61,11 +70,10 @@ case ${1:-} in
     rm /tmp/upgrading
     ;;
   release)
-    release "${2:?milliseconds that a client is idle}"
-    sql "SELECT COUNT(*) $clients"
+    release "${2:?milliseconds that a client is idle}" "${3:?seconds to look}"
     ;;
   *)
-    echo "usage: $0 readiness|liveness|upgrade|release MS" >&2
+    echo "usage: $0 readiness|liveness|upgrade|release MS SECONDS" >&2
     exit 2
     ;;
 esac

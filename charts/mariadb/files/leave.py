@@ -27,11 +27,13 @@ PAUSE = 0.5  # seconds between looks
 ANSWER = 2.0  # seconds for an answer of the Kubernetes API
 NAMING = 20.0  # seconds for another writer to be named; the controller looks every two
 SETTLING = 3.0  # seconds for proxies to lead to it
-LETTING_GO = 10.0  # seconds for transactions to end, and their connections with them
-SPARING = 6.0  # seconds of these in which only clients that are idle for SPARED are let go; then those for IDLE
-SPARED, IDLE = 2000, 500  # milliseconds
+LETTING_GO = 25.0  # seconds for transactions to end, and their connections with them
+# Milliseconds that a client which is let go is idle, until these seconds. At last it is one that is busy nearly all the
+# time, too: its query would end with the server.
+STAGES = ((6.0, 2000), (12.0, 500), (LETTING_GO, 200))
+LOOKING = 1  # seconds that the server itself looks, again and again
 RELEASE = Path(__file__).with_name("health.sh")
-RELEASING = 5.0  # seconds for the server to end connections
+RELEASING = 6.0  # seconds for the server to look and to end connections
 LOG = Path("/proc/1/fd/1")  # what a hook prints goes nowhere: this is the log of the container
 
 
@@ -95,11 +97,11 @@ def let_go() -> str:
     """End idle connections until no client is left. Return how it ended."""
     begun = time.monotonic()
     while True:
-        idle = SPARED if time.monotonic() - begun < SPARING else IDLE
+        spent = time.monotonic() - begun
+        idle = next((idle for until, idle in STAGES if spent < until), STAGES[-1][1])
+        command = [RELEASE, "release", str(idle), str(LOOKING)]
         try:
-            done = subprocess.run(
-                [RELEASE, "release", str(idle)], capture_output=True, text=True, timeout=RELEASING, check=True
-            )
+            done = subprocess.run(command, capture_output=True, text=True, timeout=RELEASING, check=True)
             left = int(done.stdout)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             return f"its server lets no client go: {error}"

@@ -19,6 +19,10 @@ AUDIT_LOG_DIR = "/var/log/kubernetes"
 # Seconds in which an API server that ends says it is not ready, and still answers: HAProxy needs up to 6 to notice
 # (three checks), and so do those that reach it by the Service "kubernetes".
 SHUTDOWN_DELAY = 10
+# Seconds at most in which it closes watches after that. Without them it keeps them until it is killed.
+WATCHES_CLOSE = 5
+# kubeadm's own probe waits 10 s, then asks every 10 s; it gives up after the same 240 s.
+STARTUP_PROBE = {"initialDelaySeconds": 1, "periodSeconds": 2, "failureThreshold": 120}
 KUBEADM_API = "kubeadm.k8s.io/v1beta4"
 
 # The kubelet does not start before kubeadm has written its configuration: it would only crash in a loop.
@@ -100,17 +104,17 @@ def join_config(node: Node, join: Join) -> str:
 
 
 def patches(node: Node) -> dict[str, str]:
-    """Return kubeadm's patches by file name: they set the control plane's images by digest.
+    """Return kubeadm's patches by file name: images by digest, and that static pods are soon known to have started.
 
     kubeadm composes an image's name of repository and version; other names need a patch.
     """
     found = {}
     for name, image in sorted(node.control_images.items()):
-        pod = {"spec": {"containers": [{"name": name, "image": image}]}}
+        container = {"name": name, "image": image}
         if name == "coredns":
-            found["corednsdeployment.json"] = to_text({"spec": {"template": pod}})
+            found["corednsdeployment.json"] = to_text({"spec": {"template": {"spec": {"containers": [container]}}}})
         else:
-            found[f"{name}.json"] = to_text(pod)
+            found[f"{name}.json"] = to_text({"spec": {"containers": [{**container, "startupProbe": STARTUP_PROBE}]}})
     return found
 
 
@@ -131,7 +135,11 @@ def reset_config(node: Node, *, leave_etcd: bool) -> str:
 
 def api_server_arguments(node: Node) -> dict[str, str]:
     """Return the API server's flags beyond kubeadm's own."""
-    arguments = {"profiling": "false", "shutdown-delay-duration": f"{SHUTDOWN_DELAY}s"}
+    arguments = {
+        "profiling": "false",
+        "shutdown-delay-duration": f"{SHUTDOWN_DELAY}s",
+        "shutdown-watch-termination-grace-period": f"{WATCHES_CLOSE}s",
+    }
     if node.cluster.audit:
         arguments |= {
             "audit-policy-file": f"{SITE_DIR}/audit.yaml",

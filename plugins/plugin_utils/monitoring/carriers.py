@@ -7,6 +7,7 @@ from .record import AlertRecord, named
 
 LAST_RUN = "groundup_host_metrics_last_run_timestamp_seconds"
 _LEADER = "ovn_db_cluster_has_leader"
+_ACTIVE = "max(ovn_northd_status == bool 1)"
 _WRITTEN = "max(ovn_southbound_nb_cfg offset 1m)"
 AGENTS = "max by (chassis) (neutron_ovn_agent_nb_cfg)"
 
@@ -38,6 +39,21 @@ CARRIERS: dict[str, AlertRecord] = {
         what="the member of {db_name} on {object} does not answer, or is out of its cluster",
         why="one more lost member may cost the leader, and then no network can be changed",
         remedy="run groundup.cloud.network, which brings it back or says why not; groundup.cloud.status names its host",
+    ),
+    "OvnNorthdIdle": AlertRecord(
+        layer="network", job="node", severity="critical", object="ovn-northd",
+        expr=f"{_ACTIVE} == 0",
+        what="no ovn-northd that was asked is active",
+        why="what Neutron changes reaches no hypervisor: new ports get no network; what is there goes on",
+        remedy="on the control hosts: journalctl -n 50 -u ovn-northd; systemctl restart ovn-northd where it hangs; "
+        "groundup.cloud.network starts one that has ended, or says why it must not run",
+    ),
+    "OvnNorthdOut": AlertRecord(
+        layer="network", job="node", severity="warning",
+        expr=f"ovn_northd_status == -1 and on () {_ACTIVE} == 1",
+        what="ovn-northd of {object} has ended, or does not answer",
+        why="it cannot take over; without any, what Neutron changes reaches no hypervisor",
+        remedy="on it: journalctl -n 50 -u ovn-northd; systemctl restart ovn-northd",
     ),
     "ChassisLag": AlertRecord(
         layer="hypervisor", job="node", severity="warning", after="1m",

@@ -73,6 +73,7 @@ class Kubelet(NodeHost):
                 f"--etcd-keyfile={PAIR[1]}", f"--bind-address={self.address}", f"--advertise-address={self.address}",
                 f"--secure-port={PORT}", f"--tls-cert-file={PAIR[0]}", f"--tls-private-key-file={PAIR[1]}",
                 f"--cert-dir={HERE / self.name}", f"--shutdown-delay-duration={documents.SHUTDOWN_DELAY}s",
+                f"--shutdown-watch-termination-grace-period={documents.WATCHES_CLOSE}s",
                 "--authorization-mode=RBAC", f"--token-auth-file={HERE / 'tokens.csv'}", "--watch-cache=false",
                 "--disable-admission-plugins=ServiceAccount",
                 "--service-account-issuer=https://kubernetes.default.svc", f"--service-account-key-file={PAIR[0]}",

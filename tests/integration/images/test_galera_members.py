@@ -106,16 +106,22 @@ echo true > /run/pod/writer; ready; echo "clients of the writer: $(clients)"
 echo "COMMIT;" >&7
 done_with() { [ "$(ask 1 "SELECT COUNT(*) FROM information_schema.innodb_trx")" = 0 ]; }
 wait_for done_with
-echo "clients that a longer wait leaves: $(sleep 0.6; bash /mnt/health.sh release 60000)"
+echo "clients that a longer wait leaves: $(sleep 0.6; bash /mnt/health.sh release 60000 0)"
 ready; echo "clients after the transaction: $(clients)"
 rm /tmp/idle; client idle; exec 6> /tmp/idle
 idle() { [ "$(clients)" = idle ]; }
 wait_for idle
 mkdir /tmp/slow
 echo "$(command -v mariadb)"' "$@"; : > /tmp/looked; sleep 5' > /tmp/slow/mariadb; chmod +x /tmp/slow/mariadb
-sleep 0.6; PATH=/tmp/slow:$PATH bash /mnt/health.sh release 500 > /dev/null & slow=$!
+sleep 0.6; PATH=/tmp/slow:$PATH bash /mnt/health.sh release 500 0 > /dev/null & slow=$!
 wait_for test -e /tmp/looked; sleep 1  # a busy machine: the next program begins late, and the client asks meanwhile
 echo "clients after a look: $(clients)"; wait $slow
+rm -f /tmp/idle; client idle; exec 6> /tmp/idle
+wait_for idle
+(while echo "SELECT SLEEP(0.4);" >&6; do sleep 0.9; done 2> /dev/null) & asks=$!  # never idle for 600 ms
+echo "busy clients that a look of a second leaves: $(bash /mnt/health.sh release 2000 1)"
+echo "busy clients that looks leave: $(bash /mnt/health.sh release 300 5)"
+kill $asks 2> /dev/null || true
 ln -sfn second /run/secrets/galera/..data
 echo "shown before the probe: $(shown)"
 bash /mnt/health.sh liveness; echo "shown then: $(shown)"
@@ -185,6 +191,8 @@ def test_only_a_member_with_the_clusters_own_certificate_joins_it_by_a_whole_cop
     )] == ["busy,idle", "busy,idle", "busy", "nobody"], said  # fmt: skip
     assert found["clients that a longer wait leaves"] == "1", said
     assert found["clients after a look"] == "nobody", said
+    assert found["busy clients that a look of a second leaves"] == "1", said
+    assert found["busy clients that looks leave"] == "0", said
     assert [found[f"shown {when}"] for when in ("first", "before the probe", "then")] == [
         serials[0], serials[0], serials[1],
     ], said  # fmt: skip

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import yaml
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
@@ -30,3 +32,8 @@ def test_every_manifest_that_an_upgrade_writes_is_rendered_with_the_sites_flags(
     texts = preview.manifests(plan, supply.ensure("kubernetes")["kubernetes"].path / "kubeadm")
     assert sorted(texts) == ["kube-apiserver.yaml", "kube-controller-manager.yaml", "kube-scheduler.yaml"]
     assert "--shutdown-delay-duration=10s" in texts["kube-apiserver.yaml"]
+    for name, text in texts.items():
+        (container,) = yaml.safe_load(text)["spec"]["containers"]
+        probe = container["startupProbe"]
+        assert probe["httpGet"]["path"] in ("/livez", "/healthz"), name
+        assert probe.items() >= documents.STARTUP_PROBE.items(), name

@@ -34,6 +34,7 @@ def test_a_control_host_tells_role_leader_and_lag_of_its_members(told: Told) -> 
         told.host.at(one.file).touch()
     silent = told.metrics()
     assert {silent[f'ovn_db_cluster_has_leader{{db_name="{one.name}"}}'] for one in DATABASES} == {0}
+    assert silent["ovn_northd_status"] == ovn.SILENT
     for one in DATABASES:
         told.host.at(one.file).unlink()
         _database(told.host, one)
@@ -58,7 +59,12 @@ def test_a_chassis_that_hears_nothing_and_a_switch_that_stands_still_are_told(to
         host.start("ovsdb-server", f"--remote=p{one.socket}", f"--unixctl={one.control}", str(one.file))
     until(lambda: host.run("ovn-nbctl", f"--db={NB.socket}", "init").returncode == 0, seconds=60)
     until(lambda: host.run("ovn-sbctl", f"--db={SB.socket}", "init").returncode == 0, seconds=60)
-    host.start("ovn-northd", f"--ovnnb-db={NB.socket}", f"--ovnsb-db={SB.socket}")
+    told.done("ovn-northd", f"--ovnnb-db={NB.socket}", f"--ovnsb-db={SB.socket}", "--pidfile", "--detach")
+    told.is_told(ovn_northd_status=1)
+    told.done("pkill", "-STOP", "ovn-northd")
+    assert told.metrics()["ovn_northd_status"] == ovn.SILENT, "it hangs, and its databases answer"
+    told.done("pkill", "-CONT", "ovn-northd")
+    told.is_told(ovn_northd_status=1)
     _chassis(told)
     told.done("ovn-nbctl", f"--db={NB.socket}", "set", "NB_Global", ".", "nb_cfg=7")
     told.is_told(ovn_sb_cfg=7, ovn_hv_cfg=7, ovn_southbound_nb_cfg=7, ovs_up=1, **{HEARS: 1})

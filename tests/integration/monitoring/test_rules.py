@@ -19,12 +19,13 @@ from .cases import CASES, LOST_RACK, ONE_OF_A_RACK, Case, Series, on_storage, ra
 from .cloud_cases import CLOUD_ALONE, CLOUD_CASES
 from .machine_cases import MACHINE_CASES, MACHINES_ALONE
 from .member_cases import MEMBERS, MEMBERS_ALONE
+from .network_cases import NETWORK_ALONE, NETWORK_CASES
 from .timer_cases import ENDING, TIMER_CASES, room
 from .unknown_cases import UNKNOWN_ALONE
 
 Alert = dict[str, Any]
-EVERY = (*CASES, *MEMBERS, *CLOUD_CASES, *TIMER_CASES, *MACHINE_CASES)
-ALONE = (*MEMBERS_ALONE, *CLOUD_ALONE, *MACHINES_ALONE, *UNKNOWN_ALONE)
+EVERY = (*CASES, *MEMBERS, *CLOUD_CASES, *TIMER_CASES, *MACHINE_CASES, *NETWORK_CASES)
+ALONE = (*MEMBERS_ALONE, *CLOUD_ALONE, *MACHINES_ALONE, *UNKNOWN_ALONE, *NETWORK_ALONE)
 
 
 @pytest.fixture(scope="module")

@@ -128,7 +128,7 @@ def test_clients_are_let_go_until_proxies_follow_and_none_is_left(
     calls = server(tmp_path, monkeypatch, "echo 0")
     assert leave.let_go() == "0 of its clients are left"
     assert clock.now == leave.SETTLING
-    assert set(calls.read_text().splitlines()) == {f"release {leave.SPARED}"}
+    assert set(calls.read_text().splitlines()) == {"release 2000 1"}
     assert len(calls.read_text().splitlines()) == leave.SETTLING / leave.PAUSE + 1
 
 
@@ -152,11 +152,13 @@ def test_a_transaction_is_waited_for_and_not_for_ever(
 def test_a_client_that_was_used_just_now_is_spared_at_first_and_not_to_the_end(
     clock: Time, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A request may be between its first word and its query for longer than half a second."""
+    """A request may be between its first word and its query for longer than half a second; at last the server ends."""
     calls = server(tmp_path, monkeypatch, "echo 1")
     assert leave.let_go() == "1 of its clients are left"
     assert clock.now == leave.LETTING_GO
-    assert calls.read_text().splitlines() == ["release 2000"] * 12 + ["release 500"] * 9
+    assert calls.read_text().splitlines() == [
+        *["release 2000 1"] * 12, *["release 500 1"] * 12, *["release 200 1"] * 27
+    ]  # fmt: skip
 
 
 def test_the_server_is_asked_for_clients_that_are_idle_for_as_long_as_it_is_told(
@@ -169,9 +171,10 @@ def test_the_server_is_asked_for_clients_that_are_idle_for_as_long_as_it_is_told
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    done = subprocess.run([leave.RELEASE, "release", "2000"], capture_output=True, text=True, check=True)
+    done = subprocess.run([leave.RELEASE, "release", "2000", "1"], capture_output=True, text=True, check=True)
     assert done.stdout == "3\n"
     assert "time_ms >= 2000\n" in asked.read_text()
+    assert "INTERVAL 1 SECOND" in asked.read_text()
     asked.unlink()
     done = subprocess.run([leave.RELEASE, "release"], capture_output=True, text=True, check=False)
     assert (done.returncode, "milliseconds that a client is idle" in done.stderr) == (1, True)

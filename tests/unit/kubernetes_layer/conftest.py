@@ -240,6 +240,7 @@ spec:
     - --profiling=false
     - --secure-port=6444
     - --shutdown-delay-duration=10s
+    - --shutdown-watch-termination-grace-period=5s
     image: registry.test:5000/kubernetes/kube-apiserver:v1.36.3
 """
 

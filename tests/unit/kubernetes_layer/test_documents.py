@@ -53,7 +53,8 @@ def test_every_file_the_api_server_is_told_of_is_mounted_into_it() -> None:
 def test_audit_and_encryption_can_be_turned_off() -> None:
     node = dataclasses.replace(make_node(), cluster=dataclasses.replace(CLUSTER, audit=False, encrypt_secrets=False))
     server = by_kind(documents.init_config(node))["ClusterConfiguration"]["apiServer"]
-    assert [arg["name"] for arg in server["extraArgs"]] == ["profiling", "shutdown-delay-duration"]
+    ends = ["shutdown-delay-duration", "shutdown-watch-termination-grace-period"]
+    assert [arg["name"] for arg in server["extraArgs"]] == ["profiling", *ends]
     assert server["extraVolumes"] == []
 
 

@@ -67,7 +67,8 @@ def test_what_kubeadm_writes_names_the_content() -> None:
     files = {Path(file.path).name: file for file in wanted(node) if file.path.startswith(documents.PATCHES_DIR)}
     assert set(files) == {*(f"{name}.json" for name in static_pods.STATIC), "corednsdeployment.json"}
     pod = json.loads(files["etcd.json"].text)["spec"]
-    assert pod == {"containers": [{"name": "etcd", "image": image("etcd", "new")}]}
+    probe = {"startupProbe": documents.STARTUP_PROBE}
+    assert pod == {"containers": [{"name": "etcd", "image": image("etcd", "new"), **probe}]}
     deployment = json.loads(files["corednsdeployment.json"].text)
     assert deployment["spec"]["template"]["spec"]["containers"][0]["image"] == image("coredns", "new")
     for text in (documents.init_config(node), documents.join_config(node, JOIN)):

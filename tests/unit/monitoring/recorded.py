@@ -36,7 +36,7 @@ MADE: Metrics = {
     "groundup_capacity_looked_timestamp_seconds": set(),
     **{f"groundup_heal_{what}": {"part"} for what in ("failed", "repeated", "last_timestamp_seconds")},
     "groundup_host_metrics_last_run_timestamp_seconds": set(), "ovn_db_cluster_has_leader": {"db_name"},
-    "ovn_chassis_nb_cfg": {"chassis"}, "ovn_southbound_nb_cfg": set(), "libvirt_up": set(),
+    "ovn_chassis_nb_cfg": {"chassis"}, "ovn_southbound_nb_cfg": set(), "libvirt_up": set(), "ovn_northd_status": set(),
     "ovn_controller_southbound_database_connected": set(), "ovs_up": set(), "ovs_cur_cfg": set(), "ovs_next_cfg": set(),
     "ceph_daemon_socket_up": {"ceph_daemon"},
     **{f"openstack_{one}_agent_state": {"service", "hostname", "adminState"} for one in ("cinder", "neutron", "nova")},

@@ -41,7 +41,7 @@ def test_an_alert_says_layer_severity_object_and_the_three_lines_of_a_fault() ->
         assert one["labels"]["site"] == "ha"
         # From the series, or written.
         named = one["expr"].startswith(("label_replace(", "(label_replace("))
-        grouped = None if named else re.search(r"sum by \((\w+)\)|\b(sum|max|count)\(", one["expr"])
+        grouped = None if named else re.search(r"sum by \((\w+)\)|\b(?<!\) )(sum|max|count)\(", one["expr"])
         written = bool(grouped and grouped[1] != "object") or one["alert"] in (
             "BackupOld",
             "SiteDrifted",

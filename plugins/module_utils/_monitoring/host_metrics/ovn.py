@@ -16,16 +16,30 @@ CHASSIS = Path("/etc/openvswitch/system-id.conf")  # of hypervisors alone
 RETIRED = Path("/etc/groundup/retired")  # of one that left the cloud: nothing of it runs any more (`_hypervisor/leave`)
 SWITCH = Path("/run/openvswitch/db.sock")
 AGENT = "neutron:ovn-neutron-agent-sb-cfg"  # where Neutron's agent notes the number that it has seen
+NORTHD = {"standby": 0, "active": 1, "paused": 2}  # its own words (ovn-northd(8), "status")
+SILENT = -1
 
 
 def central() -> Iterator[Sample]:
-    """Yield the state of this host's members of OVN's databases; of a control host."""
-    for one in DATABASES:
-        if one.file.exists():
-            try:
-                yield from _member(one)
-            except OSError:
-                yield Sample("ovn_db_cluster_has_leader", 0, {"db_name": one.name})
+    """Yield the state of this host's members of OVN's databases, and of its northd; of a control host."""
+    members = [one for one in DATABASES if one.file.exists()]
+    if members:
+        yield from _northd()
+    for one in members:
+        try:
+            yield from _member(one)
+        except OSError:
+            yield Sample("ovn_db_cluster_has_leader", 0, {"db_name": one.name})
+
+
+def _northd() -> Iterator[Sample]:
+    """Yield as what northd runs here: that of one control host is active."""
+    try:
+        said = str(_daemon(RUN, "ovn-northd", "status"))
+    except OSError:
+        yield Sample("ovn_northd_status", SILENT)
+    else:
+        yield Sample("ovn_northd_status", NORTHD[said.rpartition(":")[2].strip()])
 
 
 def _member(database: Database) -> Iterator[Sample]:
