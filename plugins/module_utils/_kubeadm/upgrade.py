@@ -26,7 +26,7 @@ from .etcd import Etcd
 from .files import KUBELET, prepare, wanted
 from .host import NodeHost
 from .refuse import refuse
-from .rolling_restart import alone, unready, wait_until_spared
+from .rolling_restart import alone, leads, unready, wait_until_spared
 from .spec import Node, Paths
 from .state import Membership, classify, observe
 from .steps import node_of
@@ -41,7 +41,7 @@ _PULL, _PHASE, _SAYS = 600.0, 180.0, 30.0  # seconds
 
 
 def look(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
-    """Return room for images, what versions there are, and of a control host whether each member of etcd is healthy."""
+    """Return room for images, what versions there are, and of a control host who of etcd is healthy, and who leads."""
     return room(NodeHost(name=given["name"]))
 
 
@@ -53,6 +53,7 @@ def room(host: NodeHost) -> dict[str, Any]:
         try:
             etcd = Etcd(host)
             found["etcd"] = {member.name or member.id: etcd.healthy(member) for member in etcd.members()}
+            found["leads"] = leads(host)
         except NodeApiError:
             found["etcd"] = {host.name: False}
     return found

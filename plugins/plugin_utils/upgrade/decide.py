@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from ...module_utils._base.consent import Reason
@@ -65,6 +65,20 @@ def judge(plan: Plan, found: FoundCluster, resumed: Sequence[UpgradeStep] = ()) 
         target.minors_after(found.versions.kubelets.get(step.host, target)) for step in left if step.kind == "kubelet"
     )
     return Judged(target=target, source=found.versions.lowest, steps=left, drains=any(minors), resumed=tuple(again))
+
+
+def leader_last(judged: Judged, said: Mapping[str, Mapping[str, Any]]) -> Judged:
+    """Return ``judged`` with etcd's leader last of the control hosts: its leadership moves once, as each etcd restarts.
+
+    ``said``: what hosts told of themselves. What a former run has begun stays first.
+    """
+    kinds = get_args(Kind)
+
+    def order(step: UpgradeStep) -> tuple[int, bool, bool, bool]:
+        told = said.get(step.host) or {}
+        return kinds.index(step.kind), step not in judged.resumed, not told.get("etcd"), bool(told.get("leads"))
+
+    return replace(judged, steps=tuple(sorted(judged.steps, key=order)))
 
 
 def reasons(plan: Plan, found: FoundCluster, judged: Judged, said: Mapping[str, Mapping[str, Any]]) -> Iterator[Reason]:

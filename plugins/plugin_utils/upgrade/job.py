@@ -16,7 +16,7 @@ from ..plan.output.serial import site_vars
 from ..plan.types import Plan
 from ..progress import Progress
 from . import back, journal
-from .decide import CODES, Judged, batches, judge, reasons, table, unwell
+from .decide import CODES, Judged, batches, judge, leader_last, reasons, table, unwell
 from .journal import Upgrade
 from .nodes import is_ours
 from .preview import preview
@@ -55,7 +55,7 @@ class UpgradeJob:
             raise _silent(error, opened) from error
         if given_up:
             return self._given_up(plan, found, given_up)
-        judged = judge(plan, found, opened.left if opened else ())
+        judged = leader_last(judge(plan, found, opened.left if opened else ()), self.seen)
         if judged.drains:
             found = draining(api, found, judged.hosts("kubelet"))
         lines = table(found, judged)

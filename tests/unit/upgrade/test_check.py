@@ -9,7 +9,14 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.consent import Reason
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade import decide
-from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.decide import ROOM, batches, judge, reasons, table
+from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.decide import (
+    ROOM,
+    batches,
+    judge,
+    leader_last,
+    reasons,
+    table,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.nodes import CORDONED, OURS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.steps import UpgradeStep, Version
 from ansible_collections.groundup.cloud.plugins.plugin_utils.upgrade.survey import FoundCluster, deprecated
@@ -44,6 +51,16 @@ def test_a_whole_cluster_may_be_upgraded_and_every_part_is_in_the_table(plan: Pl
         "4. kubeadm's configuration, kube-proxy and CoreDNS",
         *(f"{number}. kubelet of {name}" for number, name in enumerate(NODES, 5)),
     ]
+
+
+def test_etcds_leader_is_the_last_control_host_unless_a_former_run_was_at_it(plan: Plan) -> None:
+    said = SAID | {"control-1": SAID["control-1"] | {"leads": True}}
+    steps = [str(step) for step in leader_last(judge(plan, found_in(Cluster())), said).steps]
+    ours = ["control-2", "control-3", "control-1"]
+    assert steps[:3] == [f"API server, controller manager and scheduler of {name}" for name in ours]
+    assert steps[4:] == [f"kubelet of {name}" for name in [*ours, *WORKERS]]
+    begun = judge(plan, found_in(Cluster()), (UpgradeStep(kind="kubelet", host="control-1"),))
+    assert leader_last(begun, said).hosts("kubelet")[:3] == list(CONTROL)
 
 
 def test_a_patch_drains_nothing() -> None:
