@@ -60,15 +60,15 @@ def kept(loss: Loss, place: Path) -> list[Loss]:
     return found
 
 
-def killed(playbook: str, *, at: str, site: Path = SITE_FILE, **variables: object) -> None:
-    """Run a playbook, and kill it with its workers as soon as it says ``at``: nobody can clean up."""
-    said = []
+def killed(playbook: str, *, at: str, site: Path = SITE_FILE, **variables: object) -> float:
+    """Run a playbook, and kill it and its workers as soon as it says ``at``: nobody can clean up. Return seconds."""
+    said, begun = [], time.monotonic()
     with _started(playbook, variables, out=subprocess.PIPE, site=site) as process:
         assert process.stdout
         for line in process.stdout:
             said.append(line)
             if at in line:
-                return
+                return time.monotonic() - begun
     raise AssertionError(f"{playbook} ended without a word of {at!r}\n{''.join(said)[-12000:]}")
 
 
