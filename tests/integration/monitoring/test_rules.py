@@ -17,14 +17,15 @@ from ansible_collections.groundup.cloud.tests.unit.monitoring.sites import WHOLE
 
 from .cases import CASES, LOST_RACK, ONE_OF_A_RACK, Case, Series, on_storage, rack, up
 from .cloud_cases import CLOUD_ALONE, CLOUD_CASES
+from .daemon_cases import DAEMON_CASES, DAEMONS_ALONE
 from .machine_cases import MACHINE_CASES, MACHINES_ALONE
 from .member_cases import MEMBERS, MEMBERS_ALONE
 from .timer_cases import ENDING, TIMER_CASES, room
 from .unknown_cases import UNKNOWN_ALONE
 
 Alert = dict[str, Any]
-EVERY = (*CASES, *MEMBERS, *CLOUD_CASES, *TIMER_CASES, *MACHINE_CASES)
-ALONE = (*MEMBERS_ALONE, *CLOUD_ALONE, *MACHINES_ALONE, *UNKNOWN_ALONE)
+EVERY = (*CASES, *MEMBERS, *CLOUD_CASES, *TIMER_CASES, *MACHINE_CASES, *DAEMON_CASES)
+ALONE = (*MEMBERS_ALONE, *CLOUD_ALONE, *MACHINES_ALONE, *UNKNOWN_ALONE, *DAEMONS_ALONE)
 
 
 @pytest.fixture(scope="module")
