@@ -17,6 +17,10 @@ def _known(host: str, *, active: str, own: str) -> Series:
     return _told("groundup_node_known", host, "1 0x30") | servers | up("api-server", "control-2", own)
 
 
+def _unit(name: str, values: str) -> Series:
+    return {f'groundup_unit_up{{job="node",object="hypervisor-1",unit="{name}.service"}}': values}
+
+
 DAEMON_CASES = (
     Case(
         alert="NodeNotReady", layer="kubernetes", fires=_told("kubelet_up", "worker-1", "1 0x30"),
@@ -29,6 +33,11 @@ DAEMON_CASES = (
     Case(
         alert="NodeNotReady", layer="kubernetes", fires=_told("container_runtime_up", "worker-3", "1 0x30"),
         quiet=_told("container_runtime_up", "worker-3", "1x30"), labels={"object": "worker-3"},
+    ),
+    Case(  # of what reports to the cloud, HypervisorServiceSilent tells
+        alert="UnitEnded", layer="host", fires=_unit("keepalived", "1 0x30") | _unit("nova-compute", "1 0x30"),
+        quiet=_unit("keepalived", "1x30"),
+        labels={"job": "node", "object": "hypervisor-1", "unit": "keepalived.service"},
     ),
 )  # fmt: skip
 DAEMONS_ALONE = (
