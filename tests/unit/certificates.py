@@ -43,14 +43,15 @@ class Issued:
 def issue(
     name: str, signer: Issued | None = None, *, ca: bool = False, names: Iterable[str] = (), days: float = 365,
     begins: float = -1, private: CertificateIssuerPrivateKeyTypes | None = None, client: bool = False,
-    strict: bool = True, constrained: bool = True,
+    strict: bool = True, constrained: bool = True, organization: str = "",
 ) -> Issued:  # fmt: skip
     """Return a certificate of ``name``, signed by ``signer`` or itself; ``strict``: with what Python 3.13 asks for.
 
     Without ``constrained`` it says neither that it is a CA's nor that it is none.
     """
     private = private or ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    groups = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization)] if organization else []
+    subject = x509.Name([*groups, x509.NameAttribute(NameOID.COMMON_NAME, name)])
     public = private.public_key()
     above = signer.certificate if signer else None
     builder = (

@@ -11,6 +11,7 @@ from ..plan.types import Plan
 from .capacity import CAPACITY_ALERTS
 from .carriers import CARRIERS
 from .cloud_state import CLOUD_STATE
+from .daemons import DAEMONS
 from .drift import DRIFT_ALERTS
 from .logs import ALL_LINES, LINES, SILENT
 from .members import MEMBERS
@@ -220,6 +221,7 @@ ALERTS: dict[str, AlertRecord] = {
     **STORAGE_ALERTS,
     **CAPACITY_ALERTS,
     **CARRIERS,
+    **DAEMONS,
     **MEMBERS,
     **CLOUD_STATE,
 }  # fmt: skip

@@ -14,7 +14,9 @@ AGENTS = "max by (chassis) (neutron_ovn_agent_nb_cfg)"
 
 def _told_late(plan: Plan) -> str:
     interval = plan.monitoring.interval if plan.monitoring else 0
-    return f'up{{job="node"}} == 1 unless on (object) {LAST_RUN} > time() - {120 + 2 * interval}'
+    told = f'up{{job="node"}} == 1 unless on (object) {LAST_RUN} > time() - {120 + 2 * interval}'
+    # Pods are asked for at the container runtime: of one that is silent, NodeNotReady tells.
+    return f"{told} unless on (object) container_runtime_up == 0"
 
 
 CARRIERS: dict[str, AlertRecord] = {

@@ -86,6 +86,15 @@ KUBERNETES = DashboardRecord(
             title="Memory of API servers", job="api-server", unit="GiB", legend="{object}",
             expr='process_resident_memory_bytes{job="api-server"} / 2^30', what="by API server",
         ),
+        PanelRecord(
+            title="Conditions of nodes", job="node", legend="{condition}",
+            expr='sum by (condition) (kube_node_status_condition{job="node",status="true"})', alerts=("NodeNotReady",),
+            what="nodes that have each: all are to be Ready, and none has another",
+        ),
+        PanelRecord(
+            title="Nodes taken out", job="node", expr='sum(kube_node_spec_unschedulable{job="node"})', legend="nodes",
+            what="that take no new pods: by an operator, or while a run works on them",
+        ),
         MEMBERS,
         PanelRecord(
             title="Members with a leader", job="etcd", expr='etcd_server_has_leader{job="etcd"}', legend="{object}",

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ...module_utils._host.watched import PROOF
+from ...module_utils._hypervisor.services import OVN_AGENT
 from ...module_utils._monitoring.central import HOME, RECEIVERS, REMOTE
 from ..plan.part_types import MailPlan, MonitoringPlan, PagerdutyPlan
 
@@ -47,6 +48,11 @@ def routing(monitoring: MonitoringPlan) -> dict[str, Any]:
             {
                 "source_matchers": ['alertname="HostDown"'],
                 "target_matchers": ['alertname!~"HostDown|RackDown"'],
+                "equal": ["site", "object"],
+            },
+            {
+                "source_matchers": ['alertname="UnitEnded"', f'unit="{OVN_AGENT}"'],
+                "target_matchers": ['alertname="OvnAgentSilent"'],
                 "equal": ["site", "object"],
             },
         ],

@@ -68,10 +68,6 @@ def _active(proxy: str, first: str, second: str) -> Series:
     return {f'{name}1"}}': first, f'{name}2"}}': second}
 
 
-def _drift(kind: str, values: str) -> Series:
-    return {f'groundup_drift_{kind}{{object="seed-1",part="host"}}': values}
-
-
 def _manager(name: str) -> Series:
     return {f'ceph_mgr_status{{job="ceph",object="storage-1",ceph_daemon="mgr.{name}"}}': "1x30"}
 
@@ -95,12 +91,6 @@ def _every(store: str, values: str) -> Series:
 _DISK = {"job": "node", "object": "worker-1", "device": "/dev/vda", "fstype": "ext4"}
 _CERTIFICATE = 'groundup_certificate_not_after_timestamp_seconds{object="control-1",path="/etc/haproxy/tls/edge.pem"}'
 _SERVER = 'haproxy_server_status{job="haproxy",object="control-1",proxy="public",server="worker-2",state="DOWN"}'
-_BACKUP = 'groundup_backup_newest_timestamp_seconds{object="seed-1",part="etcd"}'
-_COPIED = _BACKUP.replace("etcd", "binary-logs")
-_NEVER = _BACKUP.replace("etcd", "state")
-_LOOKED = 'groundup_drift_looked_timestamp_seconds{object="seed-1"}'
-_DOWN = 'groundup_hypervisor_down_instances{job="node",object="seed-1",hypervisor="hypervisor-1",project="web"}'
-_ASKED = 'groundup_hypervisor_looked_timestamp_seconds{job="node",object="seed-1"}'
 _RETRIED = 'vmagent_remotewrite_retries_count_total{job="agent",object="seed-1",url='
 NODES = {"job": "node", "layer": "host"}
 BEGIN, DAY = 946684800, 86400  # vmalert-tool's time begins with 2000
@@ -128,38 +118,6 @@ CASES = (
         alert="CertificateEnding", layer="host", fires={_CERTIFICATE: f"{BEGIN + 13 * DAY}x30"},
         quiet={_CERTIFICATE: f"{BEGIN + 15 * DAY}x30"},
         labels={"object": "control-1", "path": "/etc/haproxy/tls/edge.pem"},
-    ),
-    Case(
-        alert="BackupOld", layer="host", fires={_BACKUP: f"{BEGIN - 2 * DAY}x30"},
-        quiet={_BACKUP: f"{BEGIN - DAY}x30"}, labels={"object": "backups", "part": "etcd"},
-    ),
-    Case(
-        alert="BackupOld", layer="host", fires={_NEVER: "0x30"}, quiet={_NEVER: f"{BEGIN - DAY}x30"},
-        labels={"object": "backups", "part": "state"},
-    ),
-    Case(
-        alert="BinaryLogsOld", layer="host", fires={_COPIED: f"{BEGIN - 3600}x30"},
-        quiet={_COPIED: f"{BEGIN}x30"}, labels={"object": "backups"},
-    ),
-    Case(
-        alert="SiteDrifted", layer="monitoring", fires=_drift("objects", "0 2x30"), quiet=_drift("objects", "0x30"),
-        labels={"object": "drift", "part": "host"},
-    ),
-    Case(
-        alert="DriftUnknown", layer="monitoring", fires=_drift("unknown", "0 1x30"), quiet=_drift("unknown", "0x30"),
-        labels={"object": "drift", "part": "host"},
-    ),
-    Case(
-        alert="DriftOld", layer="monitoring", fires={_LOOKED: f"{BEGIN - 2 * DAY}x30"},
-        quiet={_LOOKED: f"{BEGIN - DAY}x30"}, labels={"object": "drift"},
-    ),
-    Case(
-        alert="HypervisorFailed", layer="hypervisor", fires={_DOWN: "0 2x60"}, quiet={_DOWN: "0x60"},
-        labels={"object": "hypervisor-1", "hypervisor": "hypervisor-1", "project": "web"},
-    ),
-    Case(
-        alert="HypervisorLookOld", layer="monitoring", fires={_ASKED: f"{BEGIN - 900}x60"},
-        quiet={_ASKED: f"{BEGIN + 600}x60"}, labels={"object": "hypervisor_failure"},
     ),
     Case(  # worker-1 is up in the case of HostDown that must not fire
         alert="LogsStopped", layer="host",

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ansible_collections.groundup.cloud.plugins.module_utils._host.watched import TEXTS
-from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.exporter import unit_text
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.exporter import COLLECTORS, unit_text
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 from ansible_collections.groundup.cloud.tests.integration.host_root import host_root
 
@@ -35,7 +35,8 @@ def test_links_and_volumes_of_pods_are_not_told(tmp_path: Path, root: Callable[[
 
         until(lambda: bool(said()), seconds=30)
         text = said()
-        for metric in ("node_network_receive_bytes_total", "node_network_up"):
-            assert set(re.findall(rf'^{metric}{{device="([^"]+)"', text, re.MULTILINE)) == {"br-ex"}
+        assert set(re.findall(r'^node_network_receive_bytes_total{device="([^"]+)"', text, re.MULTILINE)) == {"br-ex"}
         told = set(re.findall(r'^node_filesystem_size_bytes{.*mountpoint="([^"]+)"', text, re.MULTILINE))
         assert told & {*volumes} == {volumes[1]}
+        by = set(re.findall(r'^node_scrape_collector_success{collector="(\w+)"} ', text, re.MULTILINE))
+        assert by == {*COLLECTORS}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import ovn as ovn_controller
-from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics import libvirt, ovn, program
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics import libvirt, node, ovn, program
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn.databases import DATABASES, NB, RUN, SB, Database
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 from ansible_collections.groundup.cloud.tests.integration.host_root import HostRoot
@@ -124,3 +124,18 @@ def test_a_hypervisor_tells_its_domains_by_state_and_a_libvirtd_that_is_silent(t
     # None is defined: libvirt would ask QEMU what this machine can do.
     domains = {name: value for name, value in told.metrics().items() if name.startswith("libvirt_domains")}
     assert domains == {f'libvirt_domains{{state="{state}"}}': 0 for state in libvirt.STATES}
+
+
+def test_a_node_tells_whether_its_container_runtime_answers(told: Told) -> None:
+    """Without a kubelet and a cluster: those are silent."""
+    told.host.at(node.ACCESS).parent.mkdir(parents=True, exist_ok=True)
+    told.host.at(node.ACCESS).write_text("{}")
+    silent = {"kubelet_up": 0, "container_runtime_up": 0, "groundup_node_known": 0}
+    assert silent.items() <= told.metrics().items()
+    # In a session of its own: nsenter, by which others start, stops with what it started.
+    told.done("sh", "-c", "setsid containerd > /tmp/containerd.log 2>&1 &")
+    told.is_told(container_runtime_up=1, groundup_node_known=0)
+    told.done("pkill", "-STOP", "-x", "containerd")
+    assert told.metrics()["container_runtime_up"] == 0, "it hangs, and its socket takes connections"
+    told.done("pkill", "-CONT", "-x", "containerd")
+    told.is_told(container_runtime_up=1)

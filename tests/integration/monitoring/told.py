@@ -32,7 +32,9 @@ class Told:
         """Return each series and its value, after one run."""
         self.done(*command(host_timer.service("openstack")))
         found = re.findall(
-            r"^((?:ovn|ovs|neutron|libvirt|groundup|mysql|rabbitmq|memcached)_.+) (\S+)$", self._passed_on(), re.M
+            r"^((?:ovn|ovs|neutron|libvirt|groundup|mysql|rabbitmq|memcached|kube|kubelet|container)_.+) (\S+)$",
+            self._passed_on(),
+            re.M,
         )
         assert program.LAST_RUN in dict(found), "a part failed"
         return {name: float(value) for name, value in found}

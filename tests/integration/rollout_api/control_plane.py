@@ -17,6 +17,7 @@ import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import ensure, missing
+from ansible_collections.groundup.cloud.tests.unit.certificates import issue
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
@@ -66,6 +67,7 @@ class ControlPlane:
         self.directory, self._programs = directory, found
         self.kubeconfig = directory / "kubeconfig"
         self.helm = found["helm"]
+        self.authority = issue("kubernetes", ca=True)  # whose client certificates the API server takes
         self._running: list[subprocess.Popen[bytes]] = []
         self._files = ExitStack()
 
@@ -73,6 +75,7 @@ class ControlPlane:
         """Start them, and return when the API server is ready. Raises AssertionError with its log when it is not."""
         etcd, peer, api = free_port(), free_port(), free_port()
         key = self._key()
+        (self.directory / "ca.crt").write_text(self.authority.pem)
         (self.directory / "tokens.csv").write_text(f'{TOKEN},admin,admin,"system:masters"\n')
         self._run(
             "etcd", f"--data-dir={self.directory}/etcd", f"--listen-client-urls=http://127.0.0.1:{etcd}",
@@ -83,9 +86,10 @@ class ControlPlane:
         self._run(
             "kube-apiserver", f"--etcd-servers=http://127.0.0.1:{etcd}", f"--cert-dir={certificates}",
             "--bind-address=127.0.0.1", f"--secure-port={api}", f"--token-auth-file={self.directory}/tokens.csv",
+            f"--client-ca-file={self.directory}/ca.crt",
             "--service-account-issuer=https://kubernetes.default.svc", f"--service-account-key-file={key}",
             f"--service-account-signing-key-file={key}", "--service-cluster-ip-range=10.255.0.0/24",
-            "--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount", "--allow-privileged=true",
+            "--authorization-mode=Node,RBAC", "--disable-admission-plugins=ServiceAccount", "--allow-privileged=true",
             "--kubelet-preferred-address-types=InternalIP",
         )  # fmt: skip
         self._wait_ready(api, certificates / "apiserver.crt")

@@ -38,7 +38,10 @@ MADE: Metrics = {
     "groundup_host_metrics_last_run_timestamp_seconds": set(), "ovn_db_cluster_has_leader": {"db_name"},
     "ovn_chassis_nb_cfg": {"chassis"}, "ovn_southbound_nb_cfg": set(), "libvirt_up": set(), "ovn_northd_status": set(),
     "ovn_controller_southbound_database_connected": set(), "ovs_up": set(), "ovs_cur_cfg": set(), "ovs_next_cfg": set(),
-    "ceph_daemon_socket_up": {"ceph_daemon"},
+    "ceph_daemon_socket_up": {"ceph_daemon"}, "kubelet_up": set(), "container_runtime_up": set(),
+    "groundup_node_known": set(), "kube_node_spec_unschedulable": set(),
+    "groundup_unit_up": {"unit"},
+    "kube_node_status_condition": {"condition", "status"},
     **{f"openstack_{one}_agent_state": {"service", "hostname", "adminState"} for one in ("cinder", "neutron", "nova")},
     "neutron_ovn_agent_nb_cfg": {"chassis"}, "groundup_cloud_objects": {"kind", "state"},
     "__name__": {"pod"},  # a pattern: of several that pods tell

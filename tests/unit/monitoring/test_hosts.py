@@ -82,21 +82,6 @@ def test_the_exporter_never_starts_without_its_certificate() -> None:
     assert "client_auth_type: RequireAndVerifyClientCert" in exporter.WEB_TEXT
 
 
-@pytest.mark.parametrize(("bounding", "ptp", "keeps"), [
-    ("000001ffffffffff", "", True),
-    ("000001ffffffffff", "phc2sys@eth0.service", False),
-    ("000001fffdffffff", "", False),  # a container: without CAP_SYS_TIME
-])  # fmt: skip
-def test_a_host_whose_clock_the_kernel_does_not_know_says_nothing_of_it(
-    bounding: str, ptp: str, keeps: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "status").write_text(f"Name:\tsystemd\nCapEff:\t0\nCapBnd:\t{bounding}\n")
-    monkeypatch.setattr(exporter, "by_ptp", lambda: ptp)
-    assert exporter._keeps_clock(tmp_path / "status") is keeps
-    text = exporter.unit_text("10.0.0.5", clock=keeps)
-    assert ("--no-collector.timex" in text) is not keeps
-
-
 def test_ports_of_metrics_are_open_to_the_monitoring_host_alone() -> None:
     text = watched.rules(["10.0.0.2"])
     assert "ip saddr { 10.0.0.2 } tcp dport { 9100, 9101, 9283 } accept" in text

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge
-from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics import pods, services
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics import answers, pods, services
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics.pods import Pod
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics.samples import text
 
@@ -151,7 +151,7 @@ def test_a_pod_that_gives_no_metrics_tells_nothing(answering: Callable[..., str]
 def test_an_answer_without_an_end_is_none(answering: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pods, "PATIENCE", 0.2)
     assert answering(DATABASE, _http("mysql_up 1\n"), keep=True) == ""
-    monkeypatch.setattr(pods, "LIMIT", 20)
+    monkeypatch.setattr(answers, "LIMIT", 20)
     assert answering(DATABASE, _http("mysql_up 1\n" * 9)) == ""
 
 

@@ -117,7 +117,7 @@ def test_mail_that_could_not_be_sent_is_refused(mail: dict[str, Any], key: str) 
     assert problem.key.startswith(key)
 
 
-def test_a_lost_rack_hides_its_hosts_and_a_lost_host_what_was_on_it() -> None:
+def test_what_is_told_by_its_cause_is_not_told_again() -> None:
     assert routed(planned("ha"))["inhibit_rules"] == [
         {
             "source_matchers": ['alertname="RackDown"'],
@@ -127,6 +127,11 @@ def test_a_lost_rack_hides_its_hosts_and_a_lost_host_what_was_on_it() -> None:
         {
             "source_matchers": ['alertname="HostDown"'],
             "target_matchers": ['alertname!~"HostDown|RackDown"'],
+            "equal": ["site", "object"],
+        },
+        {
+            "source_matchers": ['alertname="UnitEnded"', 'unit="neutron-ovn-agent.service"'],
+            "target_matchers": ['alertname="OvnAgentSilent"'],
             "equal": ["site", "object"],
         },
     ]

@@ -32,6 +32,10 @@ SLOW = {
     "LogsStopped", "MemcachedEvicts", "ObjectsFailed", "ObjectsStuck", "OvnAgentSilent", "PowerSupplyFailed",
     "QueueDeep", "RemoteWriteFails", "SiteDrifted", "TemperatureHigh",
 }  # fmt: skip
+# What each host's own program asks.
+OF_HOSTS = (
+    r"\b(ovn|ovs|libvirt|mysql|rabbitmq|memcached|kube|kubelet|container)_|groundup_(node|unit)_|ceph_daemon_socket_up"
+)
 Rule = dict[str, Any]
 
 
@@ -66,7 +70,7 @@ EVERY, ACCURACY = (
 def sources(expr: str) -> list[tuple[float, float]]:
     """Return those of an expression: seconds until one tells a fault, and how much longer than it lasts."""
     found = []
-    if re.search(r"\b(ovn|ovs|libvirt|mysql|rabbitmq|memcached)_|ceph_daemon_socket_up", expr):
+    if re.search(OF_HOSTS, expr):
         found.append((EVERY + ACCURACY + PATIENCE, EVERY))
     if re.search(r"\bceph_(?!daemon)", expr):
         found.append(CEPH)

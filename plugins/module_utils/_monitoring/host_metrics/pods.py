@@ -13,10 +13,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from . import answers
 from .samples import PATIENCE
 
 CRICTL = Path("/usr/local/bin/crictl")  # of nodes alone
-LIMIT = 8 << 20  # bytes of it
 _RUNTIME = 10.0  # seconds for the container runtime
 
 
@@ -52,20 +52,13 @@ def _crictl(*words: str) -> str:
 
 def ask(pod: Pod, port: int, question: bytes) -> str:
     """Return what a server in ``pod`` answers until it closes. Raises OSError when nobody does, or not as it should."""
-    end, said = time.monotonic() + PATIENCE, b""
+    end = time.monotonic() + PATIENCE
     with socket.create_connection((pod.address, port), timeout=PATIENCE) as connection:
-        connection.sendall(question)
-        while len(said) < LIMIT and (left := end - time.monotonic()) > 0:
-            connection.settimeout(left)
-            if not (piece := connection.recv(1 << 16)):
-                return said.decode(errors="replace")
-            said += piece
-    raise TimeoutError(f"{pod.name}, port {port}: no end after {len(said)} bytes")
+        return answers.whole(connection, question, end=end)
 
 
 def fetch(pod: Pod, port: int, path: str) -> str:
     """Return what a server in ``pod`` answers to an HTTP request. Raises OSError."""
-    head, _, body = ask(pod, port, f"GET {path} HTTP/1.0\r\nHost: {pod.name}\r\n\r\n".encode()).partition("\r\n\r\n")
-    if head.split(None, 2)[1:2] != ["200"]:
-        raise ConnectionError(f"{pod.name}, port {port}{path}: {head[:80]!r}")
-    return body
+    end = time.monotonic() + PATIENCE
+    with socket.create_connection((pod.address, port), timeout=PATIENCE) as connection:
+        return answers.page(connection, path, host=pod.name, end=end)

@@ -1,0 +1,41 @@
+"""Alerts of daemons that each host's own program looks at (`host_metrics`): those of its Node, and all other units."""
+
+from __future__ import annotations
+
+from ...module_utils._hypervisor import services, sriov
+from ..plan.types import Plan
+from .cloud_state import CLOUD_STATE
+from .record import AlertRecord
+
+READY = 'kube_node_status_condition{condition="Ready",status="true"}'
+# Of an API that nobody reaches, ApiServersOut or the loss of its hosts tells; of a control host's own, TargetDown.
+_CUT_OFF = (
+    'groundup_node_known == 0 unless on (object) up{job="api-server"} == 0 '
+    'and on () haproxy_backend_active_servers{job="haproxy",proxy="kubernetes"} > 0'
+)
+
+
+def _ended(plan: Plan) -> str:
+    """Return the units that ended, without those that report to the cloud where their silence is told."""
+    report = (services.COMPUTE, sriov.AGENT) if CLOUD_STATE["HypervisorServiceSilent"].expression(plan) else ()
+    return f'groundup_unit_up{{unit!~"{"|".join(report)}"}} == 0' if report else "groundup_unit_up == 0"
+
+
+DAEMONS: dict[str, AlertRecord] = {
+    "NodeNotReady": AlertRecord(
+        layer="kubernetes", job="node", severity="critical",
+        expr=f"max by (object) (kubelet_up == 0 or container_runtime_up == 0 or {READY} == 0 or ({_CUT_OFF}))",
+        what="the node {object} is not ready: its kubelet or container runtime is silent or unwell, or is cut off from "
+        "the API",
+        why="no pod starts or ends there; after five minutes its pods are replaced elsewhere, where they can be",
+        remedy="kubectl describe node; on the host: journalctl -n 50 -u kubelet -u containerd; run "
+        "groundup.cloud.kubernetes",
+    ),
+    "UnitEnded": AlertRecord(
+        layer="host", job="node", severity="warning",
+        expr=_ended,
+        what="{unit} of {object} does not run",
+        why="what it does for the host or the cloud is not done: it ended, or does not start",
+        remedy="on the host: systemctl status and journalctl -n 50 -u of it; disable one that is not wanted",
+    ),
+}  # fmt: skip
