@@ -27,11 +27,12 @@ _PASSING = "^(lo|veth.*|lxc.*|cali.*|tap.*|qvo.*|qvb.*|ovs-.*|br-int)$$"
 _VOLUMES = "var/lib/kubelet/pods/[^/]+/volumes/kubernetes.io~(configmap|empty-dir|projected|secret)"
 _CAP_SYS_TIME = 25  # linux/capability.h
 # By whom rules and panels are answered, a unit test says. All that Debian switches on cost 20 ms and 307 series more a
-# scrape (docs/monitoring.md).
+# scrape (docs/monitoring.md). `BESIDE` is for what breaks in machines, and for operators' own dashboards.
 COLLECTORS = (
     "conntrack", "cpu", "diskstats", "filesystem", "meminfo", "netdev", "netstat", "pressure", "stat", "textfile",
     "vmstat",
 )  # fmt: skip
+BESIDE = ("bonding", "edac", "filefd", "hwmon", "loadavg", "mdadm", "uname")
 CLOCK = "timex"
 WEB_TEXT = f"""\
 {files.HEADER}tls_server_config:
@@ -69,9 +70,10 @@ def tell_certificates(changes: Changes) -> None:
 
 def unit_text(address: str, *, clock: bool) -> str:
     """Return the drop-in of Debian's unit for a host with ``address``. ``clock``: the kernel says how its clock is."""
+    collectors = (*COLLECTORS, *BESIDE, *([CLOCK] if clock else []))
     command = (
         "/usr/bin/prometheus-node-exporter", f"--web.listen-address={address}:{PORT}", f"--web.config.file={WEB}",
-        "--collector.disable-defaults", *(f"--collector.{one}" for one in (*COLLECTORS, *([CLOCK] if clock else []))),
+        "--collector.disable-defaults", *(f"--collector.{one}" for one in collectors),
         "--no-collector.cpu.guest", "--web.disable-exporter-metrics",
         f"--collector.textfile.directory={watched.TEXTS}", f"--collector.netdev.device-exclude={_PASSING}",
         # Debian's own, and those.

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ansible_collections.groundup.cloud.plugins.module_utils._host.watched import TEXTS
-from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.exporter import COLLECTORS, unit_text
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.exporter import BESIDE, COLLECTORS, unit_text
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 from ansible_collections.groundup.cloud.tests.integration.host_root import host_root
 
@@ -39,4 +39,4 @@ def test_links_and_volumes_of_pods_are_not_told(tmp_path: Path, root: Callable[[
         told = set(re.findall(r'^node_filesystem_size_bytes{.*mountpoint="([^"]+)"', text, re.MULTILINE))
         assert told & {*volumes} == {volumes[1]}
         by = set(re.findall(r'^node_scrape_collector_success{collector="(\w+)"} ', text, re.MULTILINE))
-        assert by == {*COLLECTORS}
+        assert by == {*COLLECTORS, *BESIDE}
