@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .._base.run import attempt, run
 from .databases import CA, MEMBER, Database
@@ -17,8 +17,7 @@ _ID = re.compile(r"\(([0-9a-f-]{36})\)")
 ASK = 5  # seconds per request
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
+class Status(NamedTuple):
     """A member's parsed `cluster/status`."""
 
     cluster: str  # id; "" while it joins

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn import configuration, converge, status, verify
@@ -144,13 +143,13 @@ def test_a_unit_does_not_start_without_data() -> None:
 def test_verification_names_what_is_wrong_with_a_member() -> None:
     works = status.parse(FOLLOWER)
     assert list(verify.judge(CENTRAL, SB, works)) == []
-    (cut_off,) = verify.judge(CENTRAL, SB, replace(works, leader="unknown"))
+    (cut_off,) = verify.judge(CENTRAL, SB, works._replace(leader="unknown"))
     assert "cut off" in cut_off
-    (other,) = verify.judge(CENTRAL, SB, replace(works, cluster="another"))
+    (other,) = verify.judge(CENTRAL, SB, works._replace(cluster="another"))
     assert f"the cluster another, the site's is {CLUSTER}" in other
-    (missing,) = verify.judge(CENTRAL, SB, replace(works, servers={"ssl:10.0.0.12:6644": "3318"}))
+    (missing,) = verify.judge(CENTRAL, SB, works._replace(servers={"ssl:10.0.0.12:6644": "3318"}))
     assert missing == "OVN_Southbound: no members: ssl:10.0.0.11:6644"
-    (more,) = verify.judge(CENTRAL, SB, replace(works, servers={**works.servers, "ssl:10.0.0.9:6644": "aaaa"}))
+    (more,) = verify.judge(CENTRAL, SB, works._replace(servers={**works.servers, "ssl:10.0.0.9:6644": "aaaa"}))
     assert "no control hosts of the site: ssl:10.0.0.9:6644" in more
-    (timer,) = verify.judge(CENTRAL, SB, replace(works, role="leader", election_timer=1000))
+    (timer,) = verify.judge(CENTRAL, SB, works._replace(role="leader", election_timer=1000))
     assert "1000 ms, not 4000" in timer
