@@ -5,10 +5,8 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib
-import importlib.util
 import inspect
 import io
-import marshal
 import sys
 import zipfile
 from importlib.util import resolve_name
@@ -32,10 +30,7 @@ def install(changes: Changes, path: Path, module: ModuleType, *, shown: str = ""
 
 
 def program(module: ModuleType) -> bytes:
-    """Return ``module``, whose ``main`` it runs, and its imports as one zip, reproducible for code and Python.
-
-    Beside each file is what this Python makes of it, which any other Python passes over: it starts sooner.
-    """
+    """Return ``module``, whose ``main`` it runs, and its imports as one zip, reproducible for the same code."""
     main = module.__name__.removeprefix(f"{_LIBRARY}.")
     files = {"__main__.py": f"from groundup.{main} import main\n\nmain()\n"}
     for name, source in _sources(module).items():
@@ -45,16 +40,8 @@ def program(module: ModuleType) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for file, text in sorted(files.items()):
-            for name, data in ((file, text.encode()), (f"{file}c", _compiled(file, text.encode()))):
-                archive.writestr(zipfile.ZipInfo(name), data)  # its date is fixed: 1980
+            archive.writestr(zipfile.ZipInfo(file), text)  # its date is fixed: 1980
     return stream.getvalue()
-
-
-def _compiled(name: str, source: bytes) -> bytes:
-    """Return what Python keeps of ``source`` in a .pyc file that it takes unseen, by a hash and not by a date."""
-    unchecked = (1).to_bytes(4, "little")
-    code = marshal.dumps(compile(source, name, "exec", dont_inherit=True))
-    return importlib.util.MAGIC_NUMBER + unchecked + importlib.util.source_hash(source) + code
 
 
 def _sources(module: ModuleType) -> dict[str, str]:

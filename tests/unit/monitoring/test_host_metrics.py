@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import io
 import json
 import socket
 import subprocess
 import sys
 import threading
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -38,20 +35,6 @@ def test_the_program_is_whole_and_needs_nothing_but_python(tmp_path: Path) -> No
     assert (done.returncode, done.stderr) == (0, "")
     assert program.LAST_RUN in file.read_text()
     assert {*tmp_path.iterdir()} == {place, file}, "nothing of its draft is left"
-
-
-def test_the_program_is_compiled_and_another_python_reads_its_source(tmp_path: Path) -> None:
-    module = program.__name__.partition("plugins.module_utils.")[2]
-    ask = f"import sys; sys.path.insert(0, sys.argv[1]); import groundup.{module} as it; print(it.__file__)"
-    with zipfile.ZipFile(io.BytesIO(bundle.program(program))) as whole:
-        own = {name: whole.read(name) for name in whole.namelist()}
-    for magic, kind in ((importlib.util.MAGIC_NUMBER, ".pyc"), (b"\1\2\r\n", ".py")):
-        place = tmp_path / f"of{kind}.pyz"
-        with zipfile.ZipFile(place, "w") as archive:
-            for name, data in own.items():
-                archive.writestr(name, magic + data[4:] if name.endswith(".pyc") else data)
-        done = subprocess.run([sys.executable, "-I", "-c", ask, place], capture_output=True, text=True, check=True)
-        assert Path(done.stdout.strip()).suffix == kind
 
 
 def test_a_part_that_fails_hides_no_other_and_the_run_does_not_count(
