@@ -269,6 +269,7 @@ def test_what_breaks_is_told_with_its_object(
         stopped("ChassisCut", first, first, "ovn-controller"),
         stopped("HostMetricsOld", second, second, watched.HOST_TIMER, holds=210),
         frozen("LibvirtSilent", first, "libvirtd"),
+        stopped("UnitEnded", first, first, "neutron-ovn-agent"),
         stopped("TargetDown", plan.monitoring.host, plan.monitoring.host, watched.LOG_STORE),
     ]
     with nobody(plan, api) as names:
@@ -295,6 +296,7 @@ def test_what_breaks_on_the_control_host_is_told_too(
         frozen("SwitchStuck", second, "ovs-vswitchd"),
         frozen("OvnNorthdIdle", control, "ovn-northd", of="ovn-northd"),
         frozen("ApiServersOut", control, "etcd", of="kubernetes"),
+        frozen("NodeNotReady", control, "kubelet"),
     ]
     told(eyes, connect, faults, say, {("TargetDown", control): 45.0})
     until(lambda: not eyes.alerts(), seconds=600)
