@@ -31,7 +31,6 @@ pytestmark = [pytest.mark.lab, pytest.mark.long]
 QUIET = 600.0  # seconds without an alert
 LATEST = 45.0  # seconds beside those that an alert holds: told, asked, judged, delayed, grouped (docs/monitoring.md)
 MEMORY_MIB, CORES = 600, 0.06  # of monitoring's programs on all hosts together
-SEARCH = 1.0  # seconds
 # Nothing of it here: no line was dropped, a container has no clock, and Ceph is well.
 SILENT = {"Monitoring: Lines that were dropped", "Hosts: Clock", "Ceph: What Ceph complains of"}
 Told = dict[tuple[str, str], float]  # when an alert of an object was first seen
@@ -167,7 +166,7 @@ def test_lines_of_a_killed_pod_stay_and_a_request_is_followed(
     places = {(one.get("host"), one.get("file")) for one in found}
     say(f"logs: {request} in {len(found)} lines of {len(places)} places, {seconds:.2f} s")
     assert len(places) >= 3
-    assert seconds <= SEARCH
+    assert seconds <= 1.0
 
 
 def serving(plan: Plan, api: Api, node_port: int) -> list[str]:
@@ -231,8 +230,7 @@ def told(
     for (alert, of), seconds in sorted(found.items(), key=lambda one: one[1]):
         say(f"{alert} of {of}: {seconds:.0f} s")
     say(f"also told: {sorted(others)}")
-    late = {one: found.get(one) for one, seconds in wanted.items() if found.get(one, seconds + 1) > seconds}
-    assert late == {}
+    assert {one: found.get(one) for one, seconds in wanted.items() if found.get(one, seconds + 1) > seconds} == {}
 
 
 def stopped(alert: str, of: str, host: str, unit: str, *, holds: float = 45.0) -> Fault:
