@@ -10,7 +10,7 @@ from typing import Any
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api, ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import Object
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.workloads import is_ready
-from ansible_collections.groundup.cloud.tests.e2e.cluster import PODS
+from ansible_collections.groundup.cloud.tests.e2e.cluster import PODS, play
 from ansible_collections.groundup.cloud.tests.e2e.failover import Connect, root
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 
@@ -46,6 +46,15 @@ class Hands:
             yield
         finally:
             root(self.connect(host), undoes)
+
+    @contextmanager
+    def mended(self, host: str, does: str, *, by: str) -> Iterator[None]:
+        """Run a command as root; a playbook puts it back."""
+        try:
+            root(self.connect(host), does)
+            yield
+        finally:
+            play(by)
 
     def file(self, host: str, path: object, script: str) -> AbstractContextManager[None]:
         """Edit a file by a ``script`` of sed, in place, as it may be a mount. Its copy has its time, too."""

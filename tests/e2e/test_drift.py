@@ -106,10 +106,7 @@ def of_hosts(plan: Plan, hands: Hands) -> Iterator[Hand]:
     )  # fmt: skip
     yield Hand(
         layer="host", host=worker, rows=(f"install packages: {PACKAGE}",),
-        change=hands.shell(
-            worker, f"dpkg --remove {PACKAGE}",
-            f"DEBIAN_FRONTEND=noninteractive apt-get install --quiet --yes --no-install-recommends {PACKAGE}",
-        ),
+        change=hands.mended(worker, f"dpkg --remove {PACKAGE}", by="host"),
     )  # fmt: skip
     yield Hand(
         layer="kubernetes", host=worker, rows=(f"load {GUARD.rules.name} again", f"restart {GUARD.unit.name}"),
