@@ -21,6 +21,7 @@ from ansible_collections.groundup.cloud.tests.e2e.unavoidable import explained
 
 pytestmark = [pytest.mark.lab, pytest.mark.long]
 FORMER, NEXT = "1.36.3", "1.37.2"
+MINUTES = 15.0
 CLOUD = 2.0  # seconds between two requests of a lane: twice a second, four lanes take one of two processors
 AWAY = 45.0  # seconds without an API, of one control host
 # With three control hosts other workers take the pods, also those of a resumed run: that is not accepted away.
@@ -81,7 +82,8 @@ def test_an_upgrade_that_is_killed_goes_on_and_nobody_notices(
         begun = time.monotonic()
         play("kubernetes_upgrade", site=written, kubernetes_upgrade_force=force)
         runs.append(time.monotonic() - begun)
-    took = {"minutes": round(sum(runs) / 60, 1), "of runs": [round(one / 60, 1) for one in runs]}
+    minutes = sum(runs) / 60
+    took = {"minutes": round(minutes, 1), "of runs": [round(one / 60, 1) for one in runs]}
     print(json.dumps({"upgrade of Kubernetes": {**took, "control hosts": len(plan.edge.hosts)}}))
     assert set(kubelets(api).values()) == {f"v{NEXT}"}
     assert journal.under_way(plan.site) is None
@@ -96,6 +98,7 @@ def test_an_upgrade_that_is_killed_goes_on_and_nobody_notices(
         assert {name: one for name, one in figures.items() if one["failed"]} == {}
         servers = len(plan.edge.hosts)  # each ends once, and with it the connections that clients keep
         assert {n: one for n, one in figures.items() if not explained(n, one, servers=servers, told=False)} == {}
+        assert minutes <= MINUTES
 
 
 def test_the_layer_finds_nothing_to_change_afterwards(written: Path) -> None:

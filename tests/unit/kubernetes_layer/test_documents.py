@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import containerd, documents
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import containerd, documents, static_pods
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.files import wanted
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import EncryptionKey, taint
 
@@ -56,6 +56,10 @@ def test_audit_and_encryption_can_be_turned_off() -> None:
     ends = ["shutdown-delay-duration", "shutdown-watch-termination-grace-period"]
     assert [arg["name"] for arg in server["extraArgs"]] == ["profiling", *ends]
     assert server["extraVolumes"] == []
+
+
+def test_an_api_server_has_ended_before_its_kubelet_kills_it() -> None:
+    assert documents.SHUTDOWN_DELAY + documents.WATCHES_CLOSE < static_pods._GRACE
 
 
 def test_a_worker_joins_with_token_and_pin_and_no_control_plane() -> None:

@@ -1,9 +1,12 @@
-"""What a server answers until it closes: short, in time, and no more. http.client takes longer to import than ssl."""
+"""What a server answers, in time and no more. http.client takes longer to import than ssl."""
 
 from __future__ import annotations
 
 import socket
 import time
+from pathlib import Path
+
+from .samples import PATIENCE
 
 LIMIT = 8 << 20  # bytes of it
 
@@ -18,6 +21,18 @@ def whole(connection: socket.socket, question: bytes, *, end: float) -> str:
             return said.decode(errors="replace")
         said += piece
     raise TimeoutError(f"no end after {len(said)} bytes")
+
+
+def begun(place: Path, question: bytes) -> bool:
+    """Return whether anything is answered to ``question`` at the socket ``place``."""
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(PATIENCE)
+            connection.connect(str(place))
+            connection.sendall(question)
+            return bool(connection.recv(1))
+    except OSError:
+        return False
 
 
 def page(connection: socket.socket, path: str, *, host: str, end: float) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-from .samples import PATIENCE, Sample
+from . import answers
+from .samples import Sample
 
 LIB, RUN = Path("/var/lib/ceph"), Path("/run/ceph")
 _ASK = b'{"prefix": "version"}\0'
@@ -17,15 +17,4 @@ def daemons() -> Iterator[Sample]:
     # Not OSDs: a directory may be left of one that was replaced, and the cluster knows which are up.
     for place in sorted(path for kind in ("mgr", "mon") for path in (LIB / kind).glob("ceph-*")):
         name = f"{place.parent.name}.{place.name.removeprefix('ceph-')}"
-        yield Sample("ceph_daemon_socket_up", _answers(RUN / f"ceph-{name}.asok"), {"ceph_daemon": name})
-
-
-def _answers(place: Path) -> bool:
-    try:
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(PATIENCE)
-            connection.connect(str(place))
-            connection.sendall(_ASK)
-            return bool(connection.recv(4))
-    except OSError:
-        return False
+        yield Sample("ceph_daemon_socket_up", answers.begun(RUN / f"ceph-{name}.asok", _ASK), {"ceph_daemon": name})

@@ -37,7 +37,7 @@ def health() -> Iterator[Sample]:
         return
     if port := health_port(SETTINGS.read_text(encoding="utf-8") if SETTINGS.exists() else "{}"):
         yield Sample("kubelet_up", _kubelet(port))
-    yield Sample("container_runtime_up", _runtime())
+    yield Sample("container_runtime_up", answers.begun(RUNTIME, _HTTP2))
     try:
         known = read()
     except (OSError, ValueError):
@@ -66,17 +66,6 @@ def _kubelet(port: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def _runtime() -> bool:
-    try:
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(PATIENCE)
-            connection.connect(str(RUNTIME))
-            connection.sendall(_HTTP2)
-            return bool(connection.recv(9))
-    except OSError:
-        return False
 
 
 def read() -> dict[str, Any]:
