@@ -33,6 +33,15 @@ MADE: Metrics = {
     "redfish_up": {"machine"}, "groundup_redfish_looked_timestamp_seconds": set(),
     **{f"redfish_{one}": {"machine", "kind", "part"} for one in
        ("part_ok", "temperature_celsius", "temperature_limit_celsius")},
+    **{f"kube_deployment_{one}": {"namespace", "deployment"} for one in ("spec_replicas", "status_replicas_available")},
+    **{f"kube_statefulset_{one}": {"namespace", "statefulset"} for one in ("replicas", "status_replicas_ready")},
+    **{f"kube_daemonset_status_{one}": {"namespace", "daemonset"} for one in
+       ("desired_number_scheduled", "number_available")},
+    **{f"kube_pod_{one}": {"namespace", "pod"} for one in ("deletion_timestamp", "status_unschedulable")},
+    **{f"kube_pod_{one}container_status_{what}": {"namespace", "pod", "container", "reason"}
+       for one in ("", "init_") for what in ("waiting_reason", "restarts_total")},
+    "groundup_cronjob_failed": {"namespace", "cronjob"}, "groundup_nodes_not_ready": set(),
+    "groundup_workloads_looked_timestamp_seconds": set(),
     "groundup_capacity_looked_timestamp_seconds": set(),
     **{f"groundup_heal_{what}": {"part"} for what in ("failed", "repeated", "last_timestamp_seconds")},
     "groundup_host_metrics_last_run_timestamp_seconds": set(), "ovn_db_cluster_has_leader": {"db_name"},

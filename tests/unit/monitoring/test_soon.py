@@ -30,7 +30,8 @@ SLOW = {
     "ControllersUnasked", "DataMissing", "DiskFilling", "DriftOld", "DriftUnknown", "FanFailed", "GaleraMemberSlow",
     "HealFailed", "HealRepeated", "HostMetricsOld", "HypervisorLookOld", "HypervisorServiceSilent", "LogsMissing",
     "LogsStopped", "MemcachedEvicts", "ObjectsFailed", "ObjectsStuck", "OvnAgentSilent", "PowerSupplyFailed",
-    "QueueDeep", "RemoteWriteFails", "SiteDrifted", "TemperatureHigh",
+    "CronJobFails", "PodNotEnding", "PodStuck", "PodUnscheduled", "QueueDeep", "RemoteWriteFails", "SiteDrifted",
+    "TemperatureHigh", "WorkloadDown", "WorkloadShort", "WorkloadsUnasked",
 }  # fmt: skip
 # What each host's own program asks.
 OF_HOSTS = (
