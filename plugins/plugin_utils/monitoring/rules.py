@@ -70,7 +70,7 @@ def _rule(name: str, alert: AlertRecord, plan: Plan) -> dict[str, Any]:
         "annotations": {
             "what": _LABEL.sub(r"{{ $labels.\1 }}", alert.what),
             "why": alert.why,
-            "remedy": alert.remedy,
+            "remedy": _LABEL.sub(r"{{ $labels.\1 }}", alert.remedy),
         },
     }
 
