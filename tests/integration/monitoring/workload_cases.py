@@ -54,7 +54,7 @@ _LOOKED = 'groundup_workloads_looked_timestamp_seconds{job="node",object="seed-1
 WORKLOAD_CASES = (
     Case(
         alert="WorkloadDown", layer="kubernetes", fires=_deployment("2x30", "2 0x30"),
-        quiet=_deployment("2x30", "2 1x30"), labels=_DOWN,
+        quiet=_deployment("2x30", "2x30"), labels=_DOWN,
     ),
     Case(  # none that should be is no fault
         alert="WorkloadDown", layer="kubernetes", fires=_daemons("5x30", "0x30"), quiet=_daemons("0x30", "0x30"),
