@@ -63,7 +63,7 @@ class AskingProgram:
     """A program of the monitoring host that a timer starts, and that writes metrics in a text file."""
 
     name: str
-    service: str
+    unit: str
     told: str  # its file of what it is told of the site
 
     @property
@@ -73,7 +73,7 @@ class AskingProgram:
     @property
     def units(self) -> tuple[str, str]:
         """Service and timer."""
-        return self.service, f"{self.service.removesuffix('.service')}.timer"
+        return self.unit, f"{self.unit.removesuffix('.service')}.timer"
 
     @property
     def metrics(self) -> Path:

@@ -49,7 +49,7 @@ MADE: Metrics = {
     "ovn_controller_southbound_database_connected": set(), "ovs_up": set(), "ovs_cur_cfg": set(), "ovs_next_cfg": set(),
     "ceph_daemon_socket_up": {"ceph_daemon"}, "kubelet_up": set(), "container_runtime_up": set(),
     "groundup_node_known": set(), "kube_node_spec_unschedulable": set(),
-    "groundup_unit_up": {"unit"},
+    "groundup_unit_up": {"unit"}, "groundup_unit_since_boot_seconds": {"unit"},
     "kube_node_status_condition": {"condition", "status"},
     **{f"openstack_{one}_agent_state": {"service", "hostname", "adminState"} for one in ("cinder", "neutron", "nova")},
     "neutron_ovn_agent_nb_cfg": {"chassis"}, "groundup_cloud_objects": {"kind", "state"},

@@ -31,7 +31,7 @@ SLOW = {
     "HealFailed", "HealRepeated", "HostMetricsOld", "HypervisorLookOld", "HypervisorServiceSilent", "LogsMissing",
     "LogsStopped", "MemcachedEvicts", "ObjectsFailed", "ObjectsStuck", "OvnAgentSilent", "PowerSupplyFailed",
     "CronJobFails", "PodNotEnding", "PodStuck", "PodUnscheduled", "QueueDeep", "RemoteWriteFails", "SiteDrifted",
-    "TemperatureHigh", "WorkloadDown", "WorkloadShort", "WorkloadsUnasked",
+    "TemperatureHigh", "UnitRestarts", "WorkloadDown", "WorkloadShort", "WorkloadsUnasked",
 }  # fmt: skip
 # What each host's own program asks.
 OF_HOSTS = (
