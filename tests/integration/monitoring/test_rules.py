@@ -18,6 +18,7 @@ from ansible_collections.groundup.cloud.tests.unit.monitoring.sites import WHOLE
 from .cases import CASES, LOST_RACK, ONE_OF_A_RACK, Case, Series, on_storage, rack, up
 from .cloud_cases import CLOUD_ALONE, CLOUD_CASES
 from .daemon_cases import DAEMON_CASES, DAEMONS_ALONE
+from .kernel_cases import KERNEL_CASES
 from .machine_cases import MACHINE_CASES, MACHINES_ALONE
 from .member_cases import MEMBERS, MEMBERS_ALONE
 from .network_cases import NETWORK_ALONE, NETWORK_CASES
@@ -25,7 +26,9 @@ from .timer_cases import ENDING, TIMER_CASES, room
 from .unknown_cases import UNKNOWN_ALONE
 
 Alert = dict[str, Any]
-EVERY = (*CASES, *MEMBERS, *CLOUD_CASES, *TIMER_CASES, *MACHINE_CASES, *NETWORK_CASES, *DAEMON_CASES)
+EVERY = (
+    *CASES, *MEMBERS, *CLOUD_CASES, *TIMER_CASES, *MACHINE_CASES, *NETWORK_CASES, *DAEMON_CASES, *KERNEL_CASES,
+)  # fmt: skip
 ALONE = (*MEMBERS_ALONE, *CLOUD_ALONE, *MACHINES_ALONE, *UNKNOWN_ALONE, *NETWORK_ALONE, *DAEMONS_ALONE)
 
 
