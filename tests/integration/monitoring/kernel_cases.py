@@ -108,7 +108,7 @@ KERNEL_CASES = (
     ),
     _case(  # long ago, before it was asked first, and before it started anew
         "KilledForMemory", _killed("worker-1", "3x10 4x30"),
-        _killed("worker-1", "3 4x30") | _killed("worker-2", "3x30") | _killed("worker-3", "5x10 0x30"),
+        _killed("worker-1", "3 4x30") | _killed("worker-2", "_x8 3x30") | _killed("worker-3", "5x10 0x30"),
     ),
     _case("KilledForMemory", _killed("worker-2", "5x8 0 1x30"), _killed("worker-2", "0x30"), host="worker-2"),
     _case(  # without a limit
@@ -131,7 +131,7 @@ KERNEL_CASES = (
     ),
     _case(  # few, before it was asked first, and before it started anew
         "MemoryWearing", _memory_errors("correctable", "worker-1", "7+20x30"),
-        _memory_errors("correctable", "worker-1", "0+5x30") | _memory_errors("correctable", "worker-2", "5000x30")
+        _memory_errors("correctable", "worker-1", "0+5x30") | _memory_errors("correctable", "worker-2", "105x30")
         | _memory_errors("correctable", "worker-3", "5000x5 0x30"),
         controller="0",
     ),
