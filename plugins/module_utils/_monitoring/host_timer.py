@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._base import bundle
+from .._base import bundle, files
 from .._base.changes import Changes
 from .._base.files import HEADER
 from .._host import watched
@@ -17,13 +17,14 @@ Description={_WHAT}
 
 [Service]
 Type=oneshot
-ExecStart=/usr/bin/python3 -I -S {watched.HOST_PROGRAM} {watched.HOST_METRICS}NAMESPACE
+ExecStart=/usr/bin/python3 -I -S {watched.HOST_PROGRAM} {watched.HOST_TOLD}NAMESPACE
 TimeoutStartSec=60
 MemoryMax=128M
 TasksMax=64
 NoNewPrivileges=yes
 ProtectSystem=strict
-ReadWritePaths={watched.TEXTS}
+RuntimeDirectory={watched.HOST_TOLD.parent.name}
+RuntimeDirectoryPreserve=yes
 ProtectHome=yes
 PrivateTmp=yes
 RestrictSUIDSGID=yes
@@ -59,3 +60,4 @@ def converge(changes: Changes, *, namespace: str) -> None:
     for name, text in ((watched.HOST_SERVICE, service(namespace)), (watched.HOST_TIMER, TIMER)):
         timer.place(watched.unit_file(name), text)
     timer.running()
+    files.link(changes, watched.HOST_METRICS, str(watched.HOST_TOLD))
