@@ -101,9 +101,9 @@ def generate(changes: Changes, path: Path, text: str, *, before: Callable[[], ob
 def remove(changes: Changes, path: Path, *, secret: bool = False, before: Callable[[], object] | None = None) -> bool:
     """Remove ``path``; return whether it existed. ``before`` is called first; the diff hides a ``secret`` file."""
     old = read(path)
-    if old is None:
+    if old is None and not path.is_symlink():  # one to nowhere is there, too
         return False
-    if changes.add(f"remove {path}", name=str(path), before=HIDDEN if secret else old):
+    if changes.add(f"remove {path}", name=str(path), before=HIDDEN if secret else old or ""):
         if before:
             before()
         path.unlink()

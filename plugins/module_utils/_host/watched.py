@@ -22,7 +22,8 @@ DRIFT = TEXTS / "groundup-drift.prom"  # on the monitoring host
 FAILURE = TEXTS / "groundup-hypervisor-failure.prom"  # on the monitoring host
 CAPACITY = TEXTS / "groundup-capacity.prom"  # on the monitoring host
 CERTIFICATES = TEXTS / "groundup-certificates.prom"
-HOST_METRICS = TEXTS / "groundup-host.prom"
+HOST_METRICS = TEXTS / "groundup-host.prom"  # a link to this, in memory: a disk that takes no writes is told
+HOST_TOLD = Path("/run/groundup-host-metrics/host.prom")
 HOST_PROGRAM = LIBRARY / "host-metrics/host-metrics.pyz"  # writes it
 HOST_SERVICE, HOST_TIMER = "groundup-host-metrics.service", "groundup-host-metrics.timer"
 EXPORTER, STORE, RULES, ALERTS = (
@@ -121,6 +122,7 @@ def remove(changes: Changes, *, central_only: bool = False) -> None:
     if not central_only:
         files.remove(changes, CERTIFICATES)
         files.remove(changes, HOST_METRICS)
+        files.remove(changes, HOST_TOLD)
         GUARD.remove(changes)
 
 

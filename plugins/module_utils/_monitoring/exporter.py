@@ -27,12 +27,12 @@ _PASSING = "^(lo|veth.*|lxc.*|cali.*|tap.*|qvo.*|qvb.*|ovs-.*|br-int)$$"
 _VOLUMES = "var/lib/kubelet/pods/[^/]+/volumes/kubernetes.io~(configmap|empty-dir|projected|secret)"
 _CAP_SYS_TIME = 25  # linux/capability.h
 # By whom rules and panels are answered, a unit test says. All that Debian switches on cost 20 ms and 307 series more a
-# scrape (docs/monitoring.md). `BESIDE` is for what breaks in machines, and for operators' own dashboards.
+# scrape (docs/monitoring.md). `BESIDE` is for operators' own dashboards.
 COLLECTORS = (
-    "conntrack", "cpu", "diskstats", "filesystem", "meminfo", "netdev", "netstat", "pressure", "stat", "textfile",
-    "vmstat",
+    "bonding", "conntrack", "cpu", "diskstats", "edac", "filesystem", "mdadm", "meminfo", "netdev", "netstat",
+    "pressure", "stat", "textfile", "vmstat",
 )  # fmt: skip
-BESIDE = ("bonding", "edac", "filefd", "hwmon", "loadavg", "mdadm", "uname")
+BESIDE = ("filefd", "hwmon", "loadavg", "uname")
 CLOCK = "timex"
 WEB_TEXT = f"""\
 {files.HEADER}tls_server_config:

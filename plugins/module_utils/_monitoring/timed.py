@@ -24,7 +24,6 @@ MemoryMax=MEMORY
 TasksMax=64
 NoNewPrivileges=yes
 ProtectSystem=strict
-ReadWritePaths={watched.TEXTS}
 ProtectHome=yes
 PrivateTmp=yes
 RestrictSUIDSGID=yes

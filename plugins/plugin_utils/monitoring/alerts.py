@@ -14,6 +14,7 @@ from .cloud_state import CLOUD_STATE
 from .daemons import DAEMONS
 from .drift import DRIFT_ALERTS
 from .logs import ALL_LINES, LINES, SILENT
+from .machines import MACHINES
 from .members import MEMBERS
 from .record import AlertRecord, last, named, of_lost_hosts
 from .redfish import REDFISH_ALERTS
@@ -77,7 +78,6 @@ def _racks(plan: Plan) -> str:
 
 
 FAILED = ',code=~"5.."'
-DISK = 'job="node",fstype!~"tmpfs|ramfs|overlay|squashfs"'
 
 ALERTS: dict[str, AlertRecord] = {
     "RackDown": AlertRecord(
@@ -95,15 +95,7 @@ ALERTS: dict[str, AlertRecord] = {
         why="what runs on it is lost or unseen: the machine is off, its network is cut, or its node exporter stopped",
         remedy="run groundup.cloud.status; if the machine is off, switch it on at its management controller",
     ),
-    "DiskFilling": AlertRecord(
-        layer="host", job="node", severity="warning", after="10m",
-        # Once a file system, wherever it is mounted.
-        expr=f"min without (mountpoint) (node_filesystem_avail_bytes{{{DISK}}} / "
-        f"node_filesystem_size_bytes{{{DISK}}}) < 0.1",
-        what="the file system on {device} of {object} has less than a tenth free",
-        why="a full disk stops etcd, databases and instances; a node evicts its pods before that",
-        remedy="find what grows (findmnt DEVICE, du -xh --max-depth=2): remove it, or give the file system more room",
-    ),
+    **MACHINES,
     "ClockOff": AlertRecord(
         layer="host", job="node", severity="warning", after="5m",
         expr='abs(node_timex_offset_seconds{job="node"}) > 0.05 or node_timex_sync_status{job="node"} == 0',

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...module_utils._monitoring.central import AGES
 from ...module_utils._monitoring.exporter import ENDS
-from .alerts import DISK
 from .drift import with_drift, with_heal
+from .machines import DISK
 from .panels import DashboardRecord, PanelRecord, grown, most, rate
 
 _MEMORY = 'node_memory_MemAvailable_bytes{job="node"} / node_memory_MemTotal_bytes{job="node"}'
@@ -49,7 +49,7 @@ HOSTS = DashboardRecord(
         ),
         PanelRecord(
             title="Memory", job="node", unit="%", legend="{object}", expr=most(20, f"100 * (1 - {_MEMORY})"),
-            what="memory that is neither free nor could be freed",
+            what="memory that is neither free nor could be freed", alerts=("MemoryFilling",),
         ),
         PanelRecord(
             title="Waiting for memory", job="node", unit="%", legend="{object}",
@@ -57,7 +57,7 @@ HOSTS = DashboardRecord(
             what="time in which something waited for memory: above a few percent the host has too little",
         ),
         PanelRecord(
-            title="Killed for memory", job="node", legend="{object}",
+            title="Killed for memory", job="node", legend="{object}", alerts=("KilledForMemory",),
             expr=most(20, grown("node_vmstat_oom_kill", "node")), what="processes that the kernel ended within an hour",
         ),
         FILLING,
@@ -66,11 +66,12 @@ HOSTS = DashboardRecord(
             expr=f"bottomk(10, 100 * min without (mountpoint) (node_filesystem_files_free{{{DISK}}} / "
             f"(node_filesystem_files{{{DISK}}} > 0)))",
             what="free inodes; the ten with fewest: with none, nothing is written though space is left",
+            alerts=("InodesFilling",),
         ),
         PanelRecord(
             title="Busy disks", job="node", unit="%", legend="{object} {device}",
             expr=most(20, f"100 * {rate('node_disk_io_time_seconds_total', 'node')}"),
-            what="time in which a disk had work",
+            what="time in which a disk had work", alerts=("DiskStuck",),
         ),
         PanelRecord(
             title="Waiting for disks", job="node", unit="%", legend="{object}",
@@ -87,7 +88,7 @@ HOSTS = DashboardRecord(
             expr=most(20, f"{_wire('transmit', 'bytes')} / 2^20"), what="of the same links",
         ),
         PanelRecord(
-            title="Faults of links", job="node", unit="/s", legend="{object}",
+            title="Faults of links", job="node", unit="/s", legend="{object}", alerts=("LinkErrors",),
             expr=most(20, f"{_wire('receive', 'errs', 'drop')} + {_wire('transmit', 'errs', 'drop')}"),
             what="packets lost or broken: a cable, a port, or a queue that is too short",
         ),
@@ -103,6 +104,7 @@ HOSTS = DashboardRecord(
         ),
         PanelRecord(
             title="Connections that are tracked", job="node", unit="%", legend="{object}",
+            alerts=("ConnectionsFilling",),
             expr=most(20, '100 * node_nf_conntrack_entries{job="node"} / node_nf_conntrack_entries_limit{job="node"}'),
             what="of those that the kernel can track: at 100 it drops new ones",
         ),

@@ -1,7 +1,8 @@
-"""What a host's program tells of the real OVN, Open vSwitch and libvirt, as the node exporter passes it on."""
+"""What a host's program tells of the real OVN, Open vSwitch, libvirt and ext4, as the node exporter passes it on."""
 
 from __future__ import annotations
 
+import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import ovn as ovn_controller
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics import libvirt, node, ovn, program
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn.databases import DATABASES, NB, RUN, SB, Database
@@ -139,3 +140,20 @@ def test_a_node_tells_whether_its_container_runtime_answers(told: Told) -> None:
     assert told.metrics()["container_runtime_up"] == 0, "it hangs, and its socket takes connections"
     told.done("pkill", "-CONT", "-x", "containerd")
     told.is_told(container_runtime_up=1)
+
+
+def test_a_file_system_that_its_kernel_made_read_only_is_told(told: Told) -> None:
+    host = told.host
+    told.done("truncate", "--size=64M", "/srv/disk")
+    told.done("mkfs.ext4", "-q", "/srv/disk")
+    told.done("mkdir", "/srv/data")
+    mounted = host.run("mount", "-o", "loop,errors=remount-ro", "/srv/disk", "/srv/data")
+    if mounted.returncode:
+        pytest.skip(f"no loop device here: {mounted.stdout}")
+    device = told.done("findmnt", "--noheadings", "--output=SOURCE", "/srv/data").strip()
+    series = f'groundup_filesystem_readonly{{device="{device}",fstype="ext4",mountpoint="/srv/data"}}'
+    assert told.metrics()[series] == 0
+    told.done("sh", "-c", f"echo 1 > /sys/fs/ext4/{device.removeprefix('/dev/')}/trigger_fs_error")
+    assert host.run("touch", "/srv/data/one").returncode != 0
+    assert told.metrics()[series] == 1
+    told.done("umount", "/srv/data")

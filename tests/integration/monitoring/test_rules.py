@@ -18,6 +18,7 @@ from ansible_collections.groundup.cloud.tests.unit.monitoring.sites import WHOLE
 from .cases import CASES, LOST_RACK, ONE_OF_A_RACK, Case, Series, on_storage, rack, up
 from .cloud_cases import CLOUD_ALONE, CLOUD_CASES
 from .daemon_cases import DAEMON_CASES, DAEMONS_ALONE
+from .kernel_cases import KERNEL_CASES
 from .machine_cases import MACHINE_CASES, MACHINES_ALONE
 from .member_cases import MEMBERS, MEMBERS_ALONE
 from .network_cases import NETWORK_ALONE, NETWORK_CASES
@@ -67,14 +68,15 @@ def judge(
 
 
 def test_every_alert_has_a_case() -> None:
-    every = {case.alert for case in (*EVERY, *ALONE)}
+    every = {case.alert for case in (*EVERY, *KERNEL_CASES, *ALONE)}
     assert every | {"RackDown", "CapacityEnding"} == {*ALERTS, "TargetDown"}
 
 
 def test_every_alert_fires_with_its_object_and_its_words_and_only_then(
     judge: Callable[[list[Alert]], subprocess.CompletedProcess[str]], plan: Plan
 ) -> None:
-    for together in ([EVERY], [(one,) for one in ALONE]):  # in two, as each test judges all rules that one asks for
+    # In three, as each test judges all rules that one asks for.
+    for together in ([EVERY], [KERNEL_CASES], [(one,) for one in ALONE]):
         judged = judge([_test(cases, plan, fires=fires) for cases in together for fires in (True, False)])
         assert judged.returncode == 0, judged.stdout + judged.stderr
 

@@ -6,7 +6,12 @@ import re
 from pathlib import Path
 
 from ansible_collections.groundup.cloud.plugins.module_utils._base import bundle
-from ansible_collections.groundup.cloud.plugins.module_utils._host.watched import HOST_PROGRAM, TEXTS
+from ansible_collections.groundup.cloud.plugins.module_utils._host.watched import (
+    HOST_METRICS,
+    HOST_PROGRAM,
+    HOST_TOLD,
+    TEXTS,
+)
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import host_timer
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics import program
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
@@ -53,7 +58,9 @@ def exporter(host: HostRoot, debian: Path) -> None:
     """Have the program, and a node exporter of ``debian`` that passes its file on."""
     host.at(HOST_PROGRAM).parent.mkdir(parents=True)
     host.at(HOST_PROGRAM).write_bytes(bundle.program(program))
-    host.at(TEXTS).mkdir(parents=True)
+    for place in (TEXTS, HOST_TOLD.parent):
+        host.at(place).mkdir(parents=True)
+    host.at(HOST_METRICS).symlink_to(HOST_TOLD)
     name = "prometheus-node-exporter"
     host.at(f"usr/bin/{name}").write_bytes((debian / "usr/bin" / name).read_bytes())
     host.at(f"usr/bin/{name}").chmod(0o755)

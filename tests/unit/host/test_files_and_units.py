@@ -159,6 +159,13 @@ def test_a_run_killed_after_a_file_was_removed_is_made_good_by_the_next(
         assert systemd.calls == expected
 
 
+def test_a_link_to_nowhere_is_removed(changes: Changes, tmp_path: Path) -> None:
+    files.link(changes, tmp_path / "link", str(tmp_path / "nowhere"))
+    assert files.remove(changes, tmp_path / "link")
+    assert list(tmp_path.iterdir()) == []
+    assert not files.remove(changes, tmp_path / "link")
+
+
 def test_a_stopped_unit_is_enabled_and_started(changes: Changes, systemd: Systemd) -> None:
     systemd.state |= {"ActiveState": "inactive", "UnitFileState": "disabled"}
     Unit(changes, "x.service").running()

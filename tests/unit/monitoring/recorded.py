@@ -26,6 +26,10 @@ OF_TARGETS = {"job", "layer", "object", "rack", "site", "instance"}
 MADE: Metrics = {
     "up": set(), "scrape_duration_seconds": set(), ALL_LINES: set(), LINES: {"host"},
     "ALERTS": {"alertname", "alertstate", "severity"},
+    # By node exporters of hosts that have bonds, RAID and memory that counts its errors: test_exporter.py asks one.
+    **{f"node_bonding_{one}": {"master"} for one in ("active", "slaves")},
+    "node_md_disks": {"device", "state"}, "node_md_disks_required": {"device"},
+    **{f"node_edac_{one}_errors_total": {"controller"} for one in ("correctable", "uncorrectable")},
     # By text files of ours, on hosts that have what they tell of.
     "groundup_hypervisor_down_instances": {"hypervisor", "project"},
     "groundup_hypervisor_looked_timestamp_seconds": set(),
@@ -49,7 +53,7 @@ MADE: Metrics = {
     "ovn_controller_southbound_database_connected": set(), "ovs_up": set(), "ovs_cur_cfg": set(), "ovs_next_cfg": set(),
     "ceph_daemon_socket_up": {"ceph_daemon"}, "kubelet_up": set(), "container_runtime_up": set(),
     "groundup_node_known": set(), "kube_node_spec_unschedulable": set(),
-    "groundup_unit_up": {"unit"}, "groundup_unit_since_boot_seconds": {"unit"},
+    "groundup_unit_up": {"unit"}, "groundup_filesystem_readonly": {"device", "fstype", "mountpoint"},
     "kube_node_status_condition": {"condition", "status"},
     **{f"openstack_{one}_agent_state": {"service", "hostname", "adminState"} for one in ("cinder", "neutron", "nova")},
     "neutron_ovn_agent_nb_cfg": {"chassis"}, "groundup_cloud_objects": {"kind", "state"},

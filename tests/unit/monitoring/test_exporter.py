@@ -15,9 +15,10 @@ from .sites import WHOLE, planned
 def test_the_exporter_runs_what_rules_panels_and_the_page_ask_and_no_more() -> None:
     asked = {name for text in files(planned("ha", **WHOLE)).values() for name in re.findall(r"\bnode_\w+", text)}
     tells = {
-        "conntrack": "nf_conntrack_", "cpu": "cpu_seconds", "diskstats": "disk_", "filesystem": "filesystem_",
-        "meminfo": "memory_", "netdev": "network_(?:receive|transmit)_", "netstat": "netstat_",
-        "pressure": "pressure_", "stat": "boot_time_", "timex": "timex_", "vmstat": "vmstat_",
+        "bonding": "bonding_", "conntrack": "nf_conntrack_", "cpu": "cpu_seconds", "diskstats": "disk_",
+        "edac": "edac_", "filesystem": "filesystem_", "mdadm": "md_", "meminfo": "memory_",
+        "netdev": "network_(?:receive|transmit)_", "netstat": "netstat_", "pressure": "pressure_",
+        "stat": "boot_time_", "timex": "timex_", "vmstat": "vmstat_",
     }  # fmt: skip
     assert {*exporter.COLLECTORS, exporter.CLOCK} == {"textfile", *tells}
     found = {name: [one for one, begin in tells.items() if re.match(f"node_{begin}", name)] for name in asked}

@@ -127,18 +127,21 @@ def test_program_and_timer_are_installed_once(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
     monkeypatch.setattr(watched, "UNITS", tmp_path / "systemd")
     monkeypatch.setattr(watched, "HOST_PROGRAM", tmp_path / "lib/host-metrics.pyz")
+    monkeypatch.setattr(watched, "HOST_METRICS", tmp_path / "texts/host.prom")
     for again in (False, True):
         changes = Changes(check=False)
         host_timer.converge(changes, namespace="openstack")
         assert (changes.done == []) is again
     assert watched.HOST_PROGRAM.stat().st_mode & 0o777 == 0o755
+    assert watched.HOST_METRICS.readlink() == watched.HOST_TOLD
 
 
-def test_a_run_ends_before_monitoring_misses_it_and_may_write_one_directory_and_enter_no_pod() -> None:
+def test_a_run_ends_before_monitoring_misses_it_and_may_write_no_disk_and_enter_no_pod() -> None:
     for namespace, words in (("openstack", " openstack\n"), ("", "\n")):
         service = host_timer.service(namespace)
-        assert f" {watched.HOST_METRICS}{words}" in service
-        assert f"ReadWritePaths={watched.TEXTS}\n" in service
+        assert f" {watched.HOST_TOLD}{words}" in service
+        assert f"RuntimeDirectory={watched.HOST_TOLD.parent.name}\n" in service
+        assert "ReadWritePaths" not in service
         assert "ProtectSystem=strict\n" in service
         assert "RestrictNamespaces=yes\n" in service
     assert f"OnUnitActiveSec={host_timer.EVERY}\n" in host_timer.TIMER

@@ -109,12 +109,13 @@ def test_what_an_earlier_run_left_is_removed_and_kept_metrics_stay(
         watched.PROGRAMS / "vmalert",
         watched.BACKUPS,
         watched.CERTIFICATES,
-        watched.HOST_METRICS,
+        watched.HOST_TOLD,
         watched.HOST_PROGRAM,
     ]
     for path in (*units, *own, tmp_path / "var/lib/groundup-metrics/x"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
+    watched.HOST_METRICS.symlink_to(watched.HOST_TOLD)
     dry = Changes(check=True)
     watched.remove(dry)
     assert watched.HOME.is_dir(), "a dry run removes nothing"
@@ -125,6 +126,7 @@ def test_what_an_earlier_run_left_is_removed_and_kept_metrics_stay(
         "var/lib/groundup-metrics/x"
     ]
     assert changes.done == dry.done
+    assert not watched.HOST_METRICS.is_symlink()
     again = Changes(check=False)
     watched.remove(again)
     assert again.done == []
@@ -154,6 +156,7 @@ def _moved(place: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     monkeypatch.setattr(watched, "CAPACITY", place / "node-exporter/groundup-capacity.prom")
     monkeypatch.setattr(watched, "CERTIFICATES", place / "node-exporter/groundup-certificates.prom")
     monkeypatch.setattr(watched, "HOST_METRICS", place / "node-exporter/groundup-host.prom")
+    monkeypatch.setattr(watched, "HOST_TOLD", place / "run/host.prom")
     monkeypatch.setattr(watched, "HOST_PROGRAM", place / "lib/host-metrics/host-metrics.pyz")
     monkeypatch.setattr(watched, "off", lambda _, names: stopped.append(list(names)))
     return stopped

@@ -25,13 +25,15 @@ SCRAPED = 10.0  # seconds until a target that hangs is given up: the store's own
 CEPH, EDGE = (15.0, 15.0), (7.0, 2.0)  # what the manager keeps; HAProxy's checks (roles/edge) of a server that refuses
 # Nobody waits for these: they are of what was seen for minutes, hours or days.
 SLOW = {
-    "ApiServerErrors", "BackupOld", "BinaryLogsOld", "CapacityEnding", "CapacityFull", "CapacityOld",
-    "CertificateEnding", "ChassisLag", "ClockOff", "CloudServiceSilent", "ControllerSilent", "ControllersSilent",
-    "ControllersUnasked", "DataMissing", "DiskFilling", "DriftOld", "DriftUnknown", "FanFailed", "GaleraMemberSlow",
-    "HealFailed", "HealRepeated", "HostMetricsOld", "HypervisorLookOld", "HypervisorServiceSilent", "LogsMissing",
-    "LogsStopped", "MemcachedEvicts", "ObjectsFailed", "ObjectsStuck", "OvnAgentSilent", "PowerSupplyFailed",
-    "CronJobFails", "PodNotEnding", "PodStuck", "PodUnscheduled", "QueueDeep", "RemoteWriteFails", "SiteDrifted",
-    "TemperatureHigh", "UnitRestarts", "WorkloadDown", "WorkloadShort", "WorkloadsUnasked",
+    "ApiServerErrors", "BackupOld", "BinaryLogsOld", "BondDegraded", "CapacityEnding", "CapacityFull", "CapacityOld",
+    "CertificateEnding", "ChassisLag", "ClockOff", "CloudServiceSilent", "ConnectionsFilling", "ControllerSilent",
+    "ControllersSilent", "ControllersUnasked", "CronJobFails", "DataMissing", "DiskFilling", "DiskStuck", "DriftOld",
+    "DriftUnknown", "FanFailed", "FileSystemReadOnly", "GaleraMemberSlow", "HealFailed", "HealRepeated",
+    "HostMetricsOld", "HypervisorLookOld", "HypervisorServiceSilent", "InodesFilling", "KilledForMemory",
+    "LinkErrors", "LogsMissing", "LogsStopped", "MemcachedEvicts", "MemoryBroken", "MemoryFilling", "MemoryWearing",
+    "ObjectsFailed", "ObjectsStuck", "OvnAgentSilent", "PodNotEnding", "PodStuck", "PodUnscheduled",
+    "PowerSupplyFailed", "QueueDeep", "RaidDegraded", "RemoteWriteFails", "SiteDrifted", "TemperatureHigh",
+    "WorkloadDown", "WorkloadShort", "WorkloadsUnasked",
 }  # fmt: skip
 # What each host's own program asks.
 OF_HOSTS = (

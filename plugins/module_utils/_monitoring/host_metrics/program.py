@@ -1,4 +1,4 @@
-"""Write what this host's OVN, Open vSwitch, libvirt, Ceph, kubelet, units and members in pods say into one text file.
+"""Write what this host's OVN, Open vSwitch, libvirt, Ceph, kubelet, units, disks and pods say into one text file.
 
 A part that is not there tells nothing, one that is silent tells so. Only a run of which all parts are done says when.
 """
@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from . import ceph, daemons, libvirt, node, ovn, services
+from . import ceph, daemons, filesystems, libvirt, node, ovn, services
 from .samples import Sample, place
 
 LAST_RUN = "groundup_host_metrics_last_run_timestamp_seconds"
 PARTS: tuple[Callable[[], Iterable[Sample]], ...] = (
     ovn.central, ovn.chassis, libvirt.domains, ceph.daemons, node.health, daemons.enabled,
+    filesystems.of_disks,
 )  # fmt: skip
 
 
