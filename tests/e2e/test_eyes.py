@@ -5,35 +5,30 @@ Needs tests/e2e/eyes/site.yml. Prints seconds from each fault to its alert, the 
 
 from __future__ import annotations
 
-import json
 import re
 import time
-import urllib.parse
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._host import watched
-from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.central import ALERTS_URL, LOGS_URL, STORE_URL
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import resource_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.dashboards import dashboards_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+from ansible_collections.groundup.cloud.tests.e2e.alerting import LATEST, Eyes, seen
 from ansible_collections.groundup.cloud.tests.e2e.cluster import play
 from ansible_collections.groundup.cloud.tests.e2e.failover import Connect, hypervisors, root
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 
 pytestmark = [pytest.mark.lab, pytest.mark.long]
 QUIET = 600.0  # seconds without an alert
-LATEST = 45.0  # seconds beside those that an alert holds: told, asked, judged, delayed, grouped (docs/monitoring.md)
 MEMORY_MIB, CORES = 600, 0.06  # of monitoring's programs on all hosts together
 # Nothing of it here: no line was dropped, a container has no clock, and Ceph is well.
 SILENT = {"Monitoring: Lines that were dropped", "Hosts: Clock", "Ceph: What Ceph complains of"}
-Told = dict[tuple[str, str], float]  # when an alert of an object was first seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,59 +43,9 @@ class Fault:
     holds: float = 45.0
 
 
-class Eyes:
-    """What the monitoring host tells."""
-
-    def __init__(self, host: Any) -> None:
-        """Take the host."""
-        self.host = host
-
-    def ask(self, url: str, **query: str) -> str:
-        given = " ".join(f"--data-urlencode '{key}={value}'" for key, value in query.items())
-        return root(self.host, f"curl -sfG {url} {given}")
-
-    def alerts(self) -> set[tuple[str, str]]:
-        """Return alert and object of all that are active, hidden ones not."""
-        said = json.loads(self.ask(f"{ALERTS_URL}/api/v2/alerts", active="true", inhibited="false", silenced="false"))
-        found = {(one["labels"]["alertname"], one["labels"].get("object", "")) for one in said}
-        return {one for one in found if one[0] != watched.PROOF}
-
-    def values(self, query: str) -> list[dict[str, Any]]:
-        """Return what the store of metrics has now."""
-        return json.loads(self.ask(f"{STORE_URL}/api/v1/query", query=query, nocache="1"))["data"]["result"]  # type: ignore[no-any-return]
-
-    def answered(self, queries: Iterable[str]) -> list[bool]:
-        """Return whether each query has a result."""
-        urls = " ".join(f"'{STORE_URL}/api/v1/query?nocache=1&query={urllib.parse.quote(one)}'" for one in queries)
-        said = root(self.host, f"curl -s -w '\\n' {urls}").splitlines()
-        return [bool(json.loads(one)["data"]["result"]) for one in said if one]
-
-    def lines(self, query: str) -> list[dict[str, str]]:
-        """Return stored lines of logs."""
-        return [json.loads(one) for one in self.ask(f"{LOGS_URL}/select/logsql/query", query=query).splitlines()]
-
-
-@pytest.fixture(scope="module")
-def eyes(plan: Plan, connect: Connect) -> Eyes:
-    if not (plan.monitoring and plan.monitoring.logs and plan.ceph):
-        pytest.skip("metrics, logs and Ceph are needed: SITE=tests/e2e/eyes/site.yml")
-    return Eyes(connect(plan.monitoring.host))
-
-
 @pytest.fixture(scope="module")
 def api(state: Path) -> Api:
     return Api(state / "kubeconfig")
-
-
-@pytest.fixture
-def say(capfd: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    """Return a function that prints a line of the figures."""
-
-    def printed(line: str) -> None:
-        with capfd.disabled():
-            print(f"\n{line}", end="", flush=True)
-
-    return printed
 
 
 def test_nothing_is_told_while_all_is_well(eyes: Eyes, say: Callable[[str], None]) -> None:
@@ -202,17 +147,6 @@ def nobody(plan: Plan, api: Api) -> Iterator[set[tuple[str, str]]]:
     finally:
         for path, replicas in before.items():
             scale(path, replicas)
-
-
-def seen(eyes: Eyes, wanted: dict[tuple[str, str], float]) -> tuple[Told, set[tuple[str, str]]]:
-    """Wait for alerts, each ``wanted`` within its seconds. Return seconds until each came, and what else was told."""
-    begun, found, others = time.monotonic(), Told(), set[tuple[str, str]]()
-    while len(found) < len(wanted) and time.monotonic() - begun < max(wanted.values()):
-        now = eyes.alerts()
-        found |= {one: round(time.monotonic() - begun) for one in now & wanted.keys() - found.keys()}
-        others |= now - wanted.keys()
-        time.sleep(1)
-    return found, others
 
 
 def told(
