@@ -30,11 +30,12 @@ SLOW = {
     "ControllersUnasked", "DataMissing", "DiskFilling", "DriftOld", "DriftUnknown", "FanFailed", "GaleraMemberSlow",
     "HealFailed", "HealRepeated", "HostMetricsOld", "HypervisorLookOld", "HypervisorServiceSilent", "LogsMissing",
     "LogsStopped", "MemcachedEvicts", "ObjectsFailed", "ObjectsStuck", "OvnAgentSilent", "PowerSupplyFailed",
-    "QueueDeep", "RemoteWriteFails", "SiteDrifted", "TemperatureHigh",
+    "QueueDeep", "RemoteWriteFails", "SiteDrifted", "TemperatureHigh", "UnitRestarts", "UnitSilent",
 }  # fmt: skip
 # What each host's own program asks.
 OF_HOSTS = (
-    r"\b(ovn|ovs|libvirt|mysql|rabbitmq|memcached|kube|kubelet|container)_|groundup_(node|unit)_|ceph_daemon_socket_up"
+    r"\b(ovn|ovs|libvirt|mysql|rabbitmq|memcached|kube|kubelet|container)_"
+    r"|groundup_(node|unit|virtual)_|ceph_daemon_socket_up"
 )
 Rule = dict[str, Any]
 
