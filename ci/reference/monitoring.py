@@ -21,8 +21,8 @@ def alerts(_: Path) -> Iterator[str]:
     """Yield the table of alerts; a word in italics is a label of the series."""
     yield "| alert | layer | severity | after | what | why | what to do |"
     for name, one in ALERTS.items():
-        what = re.sub(r"\{(\w+)\}", r"*\1*", one.what)
-        yield f"| `{name}` | {one.layer} | {one.severity} | {one.after} | {what} | {one.why} | {one.remedy} |"
+        what, remedy = (re.sub(r"\{(\w+)\}", r"*\1*", text) for text in (one.what, one.remedy))
+        yield f"| `{name}` | {one.layer} | {one.severity} | {one.after} | {what} | {one.why} | {remedy} |"
 
 
 def jobs(root: Path) -> Iterator[str]:

@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import r
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.dashboards import dashboards_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.tests.e2e.alerting import LATEST, Eyes, seen
+from ansible_collections.groundup.cloud.tests.e2e.breaking import Fault, crashing, frozen, stopped
 from ansible_collections.groundup.cloud.tests.e2e.cluster import play
 from ansible_collections.groundup.cloud.tests.e2e.failover import Connect, hypervisors, root
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
@@ -29,18 +29,6 @@ QUIET = 600.0  # seconds without an alert
 MEMORY_MIB, CORES = 600, 0.06  # of monitoring's programs on all hosts together
 # Nothing of it here: no line was dropped, a container has no clock, and Ceph is well.
 SILENT = {"Monitoring: Lines that were dropped", "Hosts: Clock", "Ceph: What Ceph complains of"}
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """What is broken, how it is mended, and the alert and object that must be told; ``holds``: seconds it waits for."""
-
-    alert: str
-    object: str
-    host: str
-    breaks: str
-    mends: str
-    holds: float = 45.0
 
 
 @pytest.fixture(scope="module")
@@ -167,16 +155,6 @@ def told(
     assert {one: found.get(one) for one, seconds in wanted.items() if found.get(one, seconds + 1) > seconds} == {}
 
 
-def stopped(alert: str, of: str, host: str, unit: str, *, holds: float = 45.0) -> Fault:
-    """Return the fault that a unit does not run."""
-    return Fault(alert, of, host, f"systemctl stop {unit}", f"systemctl start {unit}", holds)
-
-
-def frozen(alert: str, host: str, program: str, *, of: str = "") -> Fault:
-    """Return the fault that a program of a host does nothing; ``of``: the object, where it is not the host."""
-    return Fault(alert, of or host, host, f"pkill -STOP -x {program}", f"pkill -CONT -x {program}")
-
-
 def managers(eyes: Eyes, *, active: bool) -> list[str]:
     """Return hosts of Ceph's managers that are active, or stand by."""
     found = eyes.values(f"ceph_mgr_status == {int(active)}")
@@ -202,6 +180,7 @@ def test_what_breaks_is_told_with_its_object(
         stopped("HostMetricsOld", second, second, watched.HOST_TIMER, holds=210),
         frozen("LibvirtSilent", first, "libvirtd"),
         stopped("UnitEnded", first, first, "neutron-ovn-agent"),
+        crashing(first, "nova-ssh"),
         stopped("TargetDown", plan.monitoring.host, plan.monitoring.host, watched.LOG_STORE),
     ]
     with nobody(plan, api) as names:
@@ -229,6 +208,7 @@ def test_what_breaks_on_the_control_host_is_told_too(
         frozen("OvnNorthdIdle", control, "ovn-northd", of="ovn-northd"),
         frozen("ApiServersOut", control, "etcd", of="kubernetes"),
         frozen("NodeNotReady", control, "kubelet"),
+        frozen("UnitEnded", control, "keepalived"),
     ]
     told(eyes, connect, faults, say, {("TargetDown", control): 45.0})
     until(lambda: not eyes.alerts(), seconds=600)

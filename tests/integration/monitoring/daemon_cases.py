@@ -17,8 +17,14 @@ def _known(host: str, *, active: str, own: str) -> Series:
     return _told("groundup_node_known", host, "1 0x30") | servers | up("api-server", "control-2", own)
 
 
-def _unit(name: str, values: str) -> Series:
-    return {f'groundup_unit_up{{job="node",object="hypervisor-1",unit="{name}.service"}}': values}
+def _unit(name: str, values: str, *, told: str = "up") -> Series:
+    return {f'groundup_unit_{told}{{job="node",object="hypervisor-1",unit="{name}.service"}}': values}
+
+
+def _virtual(*values: str) -> Series:
+    """Return whether control-1, control-2, ... have the virtual IP."""
+    name = 'groundup_virtual_ip{job="node",address="10.0.0.5",object="control-'
+    return {f'{name}{number}"}}': each for number, each in enumerate(values, 1)}
 
 
 DAEMON_CASES = (
@@ -39,8 +45,31 @@ DAEMON_CASES = (
         quiet=_unit("keepalived", "1x30"),
         labels={"job": "node", "object": "hypervisor-1", "unit": "keepalived.service"},
     ),
+    Case(  # each minute anew; two restarts by a run, after the unit was first seen
+        alert="UnitRestarts", layer="host", fires=_unit("nginx", "30+60x30", told="started_seconds"),
+        quiet=_unit("nginx", "_ _ _ _ _ 30 90 150x30", told="started_seconds"),
+        labels={"job": "node", "object": "hypervisor-1", "unit": "nginx.service"},
+    ),
+    Case(
+        alert="UnitSilent", layer="host", fires=_unit("ironic", "1 0x30", told="answers"),
+        quiet=_unit("ironic", "1x30", told="answers"),
+        labels={"job": "node", "object": "hypervisor-1", "unit": "ironic.service"},
+    ),
 )  # fmt: skip
 DAEMONS_ALONE = (
+    Case(  # one that crashed four times and has run for more than five minutes since then
+        alert="UnitRestarts", layer="host", fires=_unit("nginx", "1x7 2 3 4 5 6x30", told="started_seconds"),
+        quiet=_unit("nginx", "1 2 3 4 5 6x30", told="started_seconds"),
+        labels={"job": "node", "object": "hypervisor-1", "unit": "nginx.service"},
+    ),
+    Case(  # it moved
+        alert="VirtualIpAway", layer="kubernetes", fires=_virtual("1 0x30", "0x30"), quiet=_virtual("1 0x30", "0 1x30"),
+        labels={"object": "10.0.0.5", "address": "10.0.0.5"},
+    ),
+    Case(
+        alert="VirtualIpTwice", layer="kubernetes", fires=_virtual("1x30", "0 1x30"), quiet=_virtual("0x30", "0 1x30"),
+        labels={"object": "10.0.0.5", "address": "10.0.0.5"},
+    ),
     Case(  # of a control host whose own API server is away, another alert tells; of an API that nobody has, too
         alert="NodeNotReady", layer="kubernetes", fires=_known("worker-1", active="2x30", own="0x30"),
         quiet=_known("worker-1", active="0x30", own="0x30"), labels={"object": "worker-1"},

@@ -33,11 +33,12 @@ SLOW = {
     "LinkErrors", "LogsMissing", "LogsStopped", "MemcachedEvicts", "MemoryBroken", "MemoryFilling", "MemoryWearing",
     "ObjectsFailed", "ObjectsStuck", "OvnAgentSilent", "PodNotEnding", "PodStuck", "PodUnscheduled",
     "PowerSupplyFailed", "QueueDeep", "RaidDegraded", "RemoteWriteFails", "SiteDrifted", "TemperatureHigh",
-    "WorkloadDown", "WorkloadShort", "WorkloadsUnasked",
+    "UnitRestarts", "UnitSilent", "WorkloadDown", "WorkloadShort", "WorkloadsUnasked",
 }  # fmt: skip
 # What each host's own program asks.
 OF_HOSTS = (
-    r"\b(ovn|ovs|libvirt|mysql|rabbitmq|memcached|kube|kubelet|container)_|groundup_(node|unit)_|ceph_daemon_socket_up"
+    r"\b(ovn|ovs|libvirt|mysql|rabbitmq|memcached|kube|kubelet|container)_"
+    r"|groundup_(node|unit|virtual)_|ceph_daemon_socket_up"
 )
 Rule = dict[str, Any]
 

@@ -23,7 +23,6 @@ SETTINGS = Path("/etc/kubernetes/kubelet.conf.d/10-site.conf")
 IDENTITY = Path("/var/lib/kubelet/pki/kubelet-client-current.pem")
 RUNTIME = Path("/run/containerd/containerd.sock")
 HEALTH_PORT = 10248
-_LOOPBACK = "127.0.0.1"
 # How HTTP/2 begins, by which gRPC is spoken: the server's settings are the answer.
 _HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 _FIELD = r'\b{}"?: *"?([^\s"]+)'  # of kubelet.conf, in either way to write it
@@ -53,16 +52,16 @@ def health() -> Iterator[Sample]:
 def health_port(settings: str) -> int | None:
     """Return the port of the kubelet's /healthz on the loopback address; None: the site's ``settings`` offer none."""
     found = json.loads(settings)
-    port, address = found.get("healthzPort", HEALTH_PORT), found.get("healthzBindAddress", _LOOPBACK)
-    here = address in {_LOOPBACK, "0.0.0.0"}  # noqa: S104  # compared only, nothing listens here
+    port, address = found.get("healthzPort", HEALTH_PORT), found.get("healthzBindAddress", answers.LOOPBACK)
+    here = address in {answers.LOOPBACK, "0.0.0.0"}  # noqa: S104  # compared only, nothing listens here
     return port if isinstance(port, int) and port > 0 and here else None
 
 
 def _kubelet(port: int) -> bool:
     end = time.monotonic() + PATIENCE
     try:
-        with socket.create_connection((_LOOPBACK, port), timeout=PATIENCE) as connection:
-            answers.page(connection, "/healthz", host=_LOOPBACK, end=end)
+        with socket.create_connection((answers.LOOPBACK, port), timeout=PATIENCE) as connection:
+            answers.page(connection, "/healthz", host=answers.LOOPBACK, end=end)
     except OSError:
         return False
     return True
