@@ -22,6 +22,7 @@ from ..plugin_utils.kube.client import Api
 from ..plugin_utils.layers.layers import ALERTMANAGER, JOURNAL_UPLOAD, LOG_DOOR
 from ..plugin_utils.monitoring.backups import ages
 from ..plugin_utils.monitoring.files import files
+from ..plugin_utils.monitoring.jobs import JOBS
 from ..plugin_utils.monitoring.redfish import controllers
 from ..plugin_utils.monitoring.routing import secrets_of
 from ..plugin_utils.monitoring.targets import expected
@@ -172,6 +173,7 @@ class ActionModule(StepAction):
             "remote_write": asdict(monitoring.remote_write) if monitoring.remote_write else None,
             "backups": ages(plan, warnings=self.changes.warnings), "kept_logs": kept,
             "programs_url": f"{plan.supply.files_url}/{monitoring.programs}",
+            "api_servers": [JOBS["api-server"].address(plan, host) for host in JOBS["api-server"].hosts(plan)],
             "digests": {
                 name.removeprefix(f"{place}/"): one
                 for place in places for name, one in published if name.startswith(f"{place}/")

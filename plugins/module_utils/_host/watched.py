@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from .._base import files
@@ -13,20 +14,18 @@ from .units import off
 
 HOME = Path("/etc/groundup/monitoring")
 UNITS = Path("/etc/systemd/system")
-PROGRAMS = Path("/usr/local/lib/groundup/monitoring")
+LIBRARY = Path("/usr/local/lib/groundup")
+PROGRAMS = LIBRARY / "monitoring"
 TEXTS = Path("/var/lib/prometheus/node-exporter")  # Debian's directory for metrics in text files
 BACKUPS = TEXTS / "groundup-backups.prom"  # on the monitoring host
 DRIFT = TEXTS / "groundup-drift.prom"  # on the monitoring host
 FAILURE = TEXTS / "groundup-hypervisor-failure.prom"  # on the monitoring host
 CAPACITY = TEXTS / "groundup-capacity.prom"  # on the monitoring host
-REDFISH = TEXTS / "groundup-redfish.prom"  # on the monitoring host
 CERTIFICATES = TEXTS / "groundup-certificates.prom"
 HOST_METRICS = TEXTS / "groundup-host.prom"  # a link to this, in memory: a disk that takes no writes is told
 HOST_TOLD = Path("/run/groundup-host-metrics/host.prom")
-HOST_PROGRAM = Path("/usr/local/lib/groundup/host-metrics/host-metrics.pyz")  # writes it
+HOST_PROGRAM = LIBRARY / "host-metrics/host-metrics.pyz"  # writes it
 HOST_SERVICE, HOST_TIMER = "groundup-host-metrics.service", "groundup-host-metrics.timer"
-REDFISH_PROGRAM = Path("/usr/local/lib/groundup/redfish/redfish.pyz")  # writes REDFISH
-REDFISH_SERVICE, REDFISH_TIMER = "groundup-redfish.service", "groundup-redfish.timer"
 EXPORTER, STORE, RULES, ALERTS = (
     "prometheus-node-exporter.service", "groundup-metrics.service", "groundup-alert-rules.service",
     "prometheus-alertmanager.service",
@@ -40,7 +39,7 @@ LOG_AGENT, LOG_JOURNAL, LOG_BEAT, LOG_BEAT_TIMER = (
 )  # fmt: skip
 LOGS = (LOG_DOOR, LOG_RULES, LOG_STORE)  # of the monitoring host alone
 LOG_SENDERS = (LOG_BEAT_TIMER, LOG_BEAT, LOG_JOURNAL, LOG_AGENT)  # of every host
-LOG_PROGRAMS = Path("/usr/local/lib/groundup/logs")
+LOG_PROGRAMS = LIBRARY / "logs"
 LOG_BUFFER = Path("/var/lib/groundup-log-agent")  # what is not written yet, and how far files and journal were read
 METRICS_AGENT = "groundup-metrics-agent.service"  # scrapes in place of the store, and writes to two
 CENTRAL = (RULES, METRICS_AGENT, STORE, ALERTS, *LOGS)  # of the monitoring host alone; who asks first
@@ -57,6 +56,39 @@ GUARD = Guard(
     unit=UNITS / "groundup-monitoring-ports.service",
     hook="input",
     before=(EXPORTER, "haproxy.service"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AskingProgram:
+    """A program of the monitoring host that a timer starts, and that writes metrics in a text file."""
+
+    name: str
+    unit: str
+    told: str  # its file of what it is told of the site
+
+    @property
+    def program(self) -> Path:
+        return LIBRARY / self.name / f"{self.name}.pyz"
+
+    @property
+    def units(self) -> tuple[str, str]:
+        """Service and timer."""
+        return self.unit, f"{self.unit.removesuffix('.service')}.timer"
+
+    @property
+    def metrics(self) -> Path:
+        return TEXTS / f"groundup-{self.name}.prom"
+
+    @property
+    def settings(self) -> Path:
+        """What it is told of the site, for root alone."""
+        return HOME / "central" / self.name / self.told
+
+
+REDFISH, WORKLOADS = ASKING = (
+    AskingProgram("redfish", "groundup-redfish.service", "machines.json"),
+    AskingProgram("workloads", "groundup-workloads.service", "api.json"),
 )
 
 
@@ -81,7 +113,8 @@ def remove(changes: Changes, *, central_only: bool = False) -> None:
     ``central_only``: of the monitoring host's part.
     """
     whole = [] if central_only else [HOME, HOST_PROGRAM.parent, LOG_PROGRAMS, LOG_BUFFER]
-    remove_redfish(changes)
+    for one in ASKING:
+        remove_asking(changes, one)
     names = [*CENTRAL, *([] if central_only else [EXPORTER, HOST_TIMER, HOST_SERVICE, *LOG_SENDERS])]
     _remove(changes, names, [HOME / "central", PROGRAMS, *whole])
     for path in (BACKUPS, DRIFT, FAILURE, CAPACITY):  # they would grow old
@@ -104,10 +137,10 @@ def remove_metrics_agent(changes: Changes) -> None:
     _remove(changes, [METRICS_AGENT], [HOME / "central/remote-write"])
 
 
-def remove_redfish(changes: Changes) -> None:
-    """Stop what asks management controllers here, and remove its files. Raises GroundupError."""
-    _remove(changes, [REDFISH_TIMER, REDFISH_SERVICE], [HOME / "central/redfish", REDFISH_PROGRAM.parent])
-    files.remove(changes, REDFISH)  # it would grow old
+def remove_asking(changes: Changes, one: AskingProgram) -> None:
+    """Stop ``one`` here, and remove its files. Raises GroundupError."""
+    _remove(changes, reversed(one.units), [one.settings.parent, one.program.parent])
+    files.remove(changes, one.metrics)  # it would grow old
 
 
 def _remove(changes: Changes, units: Iterable[str], places: Iterable[Path]) -> None:

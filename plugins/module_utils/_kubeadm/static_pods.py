@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ from .._base import yaml_text
 from .._base.errors import GroundupError
 from .._base.files import read
 from .._base.wait import wait_until
+from .._host import units
 from .api import NodeApiError
+from .files import KUBELET
 from .host import NodeHost
 from .rolling_restart import hand_over
 from .spec import Node, Paths
@@ -22,6 +25,7 @@ API, ETCD = "kube-apiserver", "etcd"
 # Seconds to end: the API server answers on for its shutdown delay, then finishes what it was asked.
 GRACE = {API: 60}
 _GRACE, _ALONE = 30, 5
+TELLS = 6.0  # seconds in which a kubelet that hears the API tells of its pods
 _TIMEOUT = 180.0
 
 
@@ -87,14 +91,25 @@ def wait_until_started(node: Node, host: NodeHost) -> None:
 
 
 def wait_until_running(node: Node, host: NodeHost, names: Collection[str]) -> None:
-    """Wait until each pod of ``names`` is Ready according to its present manifest. Raises GroundupError."""
+    """Wait until each pod of ``names`` is Ready according to its present manifest. Raises GroundupError.
+
+    A kubelet whose API server was away looks for its pods again after up to a minute (client-go's back-off). Of one
+    that it has made anew meanwhile it tells nothing until then. So it is restarted, once; what it runs goes on.
+    """
+    answers_since, looked_anew = 0.0, False
 
     def pending() -> str:
+        nonlocal answers_since, looked_anew
         try:
             shown = {name: api.get(f"/api/v1/namespaces/kube-system/pods/{name}-{node.name}") for name in names}
         except NodeApiError as error:  # the API server itself is being replaced
+            answers_since = 0.0
             return str(error)
         late = [name for name, found in shown.items() if not _runs(found or {}, container(name, host.paths))]
+        answers_since = answers_since or time.monotonic()
+        if late and not looked_anew and time.monotonic() - answers_since > TELLS:
+            looked_anew = True
+            units.control("restart", KUBELET)
         return f"{', '.join(late)} not ready" if late else ""
 
     with host.api(node.api_server) as api:

@@ -16,7 +16,7 @@ from .._base.run import run
 from .._host import accounts, ownership, packages, watched
 from .._host.downloads import Download, install
 from .._host.units import Unit, off
-from . import redfish_timer, remote_write
+from . import asking, remote_write
 from .units import answers, drop_in, service
 
 HOME = watched.HOME / "central"
@@ -119,7 +119,22 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
     if not remote:
         watched.remove_metrics_agent(changes)  # the store scrapes again
     _backups(changes, wanted["backups"])
-    redfish_timer.converge(changes, wanted["controllers"], passwords=wanted["passwords"])
+    machines, servers = wanted["controllers"], wanted["api_servers"]
+    own = HOME / "tls"
+    asking.converge(
+        changes, watched.REDFISH, {"machines": machines, "passwords": wanted["passwords"]} if machines else None
+    )
+    asking.converge(
+        changes,
+        watched.WORKLOADS,
+        {
+            "servers": servers,
+            "token": f"{own / 'kubernetes.token'}",
+            "authority": f"{own / 'kubernetes-ca.crt'}",
+        }
+        if servers
+        else None,
+    )
 
 
 def tell(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:

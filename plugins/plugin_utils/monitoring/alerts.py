@@ -19,6 +19,7 @@ from .members import MEMBERS
 from .record import AlertRecord, last, named, of_lost_hosts
 from .redfish import REDFISH_ALERTS
 from .storage import STORAGE_ALERTS
+from .workloads import WORKLOADS
 
 
 def _quorum_at_risk(plan: Plan) -> str:
@@ -214,6 +215,7 @@ ALERTS: dict[str, AlertRecord] = {
     **CAPACITY_ALERTS,
     **CARRIERS,
     **DAEMONS,
+    **WORKLOADS,
     **MEMBERS,
     **CLOUD_STATE,
 }  # fmt: skip

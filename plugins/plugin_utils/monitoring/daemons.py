@@ -35,7 +35,15 @@ DAEMONS: dict[str, AlertRecord] = {
         layer="host", job="node", severity="warning",
         expr=_ended,
         what="{unit} of {object} does not run",
-        why="what it does for the host or the cloud is not done: it ended, or does not start",
-        remedy="on the host: systemctl status and journalctl -n 50 -u of it; disable one that is not wanted",
+        why="what it does for the host or the cloud is not done: it ended, does not start, or is stopped",
+        remedy="on the host: systemctl status and journalctl -n 50 -u of it; disable one that is not wanted; one "
+        "that is stopped (state T) goes on with kill -CONT, one in state D waits for its disk",
+    ),
+    "UnitRestarts": AlertRecord(
+        layer="host", job="node", severity="warning", after="1m",
+        expr="changes(groundup_unit_since_boot_seconds[15m]) > 2",
+        what="{unit} of {object} starts again and again",
+        why="it ends by itself; between two starts, what it does is not done",
+        remedy="on the host: journalctl -n 100 -u of it says why it ends",
     ),
 }  # fmt: skip

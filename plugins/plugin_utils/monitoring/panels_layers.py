@@ -95,6 +95,19 @@ KUBERNETES = DashboardRecord(
             title="Nodes taken out", job="node", expr='sum(kube_node_spec_unschedulable{job="node"})', legend="nodes",
             what="that take no new pods: by an operator, or while a run works on them",
         ),
+        PanelRecord(
+            title="Pods of workloads", job="node", unit="%", legend="{namespace}",
+            expr="100 * sum by (namespace) (kube_deployment_status_replicas_available or "
+            "kube_statefulset_status_replicas_ready or kube_daemonset_status_number_available) / sum by (namespace) "
+            "(kube_deployment_spec_replicas or kube_statefulset_replicas or "
+            "kube_daemonset_status_desired_number_scheduled)",
+            alerts=("WorkloadDown", "WorkloadShort"), what="that serve, of those that there should be",
+        ),
+        PanelRecord(
+            title="Restarts of containers", job="node", legend="{pod} {container}",
+            expr=most(10, grown("kube_pod_container_status_restarts_total", "node")),
+            what="within an hour; the ten that restarted most often",
+        ),
         MEMBERS,
         PanelRecord(
             title="Members with a leader", job="etcd", expr='etcd_server_has_leader{job="etcd"}', legend="{object}",

@@ -20,6 +20,7 @@ class AlertRecord:
     """One alert. Nothing in it is guessed from what happens to be there."""
 
     layer: str
+    told_layer: Callable[[Plan], str] | None = None  # template of the label `layer`; None: `layer`
     job: str  # whose targets its series come from: a site without them has no such alert
     severity: Severity
     expr: str | Callable[[Plan], str]  # "": this site needs none

@@ -60,7 +60,8 @@ def _proof(plan: Plan) -> dict[str, Any]:
 
 
 def _rule(name: str, alert: AlertRecord, plan: Plan) -> dict[str, Any]:
-    labels = {"site": plan.site, "layer": alert.layer, "severity": alert.severity}  # sums have no label of their series
+    layer = alert.told_layer(plan) if alert.told_layer else alert.layer
+    labels = {"site": plan.site, "layer": layer, "severity": alert.severity}  # sums have no label of their series
     return {
         "alert": name,
         "expr": alert.expression(plan),
@@ -69,7 +70,7 @@ def _rule(name: str, alert: AlertRecord, plan: Plan) -> dict[str, Any]:
         "annotations": {
             "what": _LABEL.sub(r"{{ $labels.\1 }}", alert.what),
             "why": alert.why,
-            "remedy": alert.remedy,
+            "remedy": _LABEL.sub(r"{{ $labels.\1 }}", alert.remedy),
         },
     }
 

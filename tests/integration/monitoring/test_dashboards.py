@@ -39,6 +39,9 @@ CLOUD = [
     *(Sample("groundup_cloud_objects", 3, {"kind": "instances", "state": one}) for one in ("error", "failed", "stuck")),
     Sample("kube_node_status_condition", 1, {"condition": "Ready", "status": "true"}),
     Sample("kube_node_spec_unschedulable", 0),
+    *(Sample(f"kube_deployment_{one}", 2, {"namespace": "openstack", "deployment": "heat-engine"})
+      for one in ("spec_replicas", "status_replicas_available")),
+    Sample("kube_pod_container_status_restarts_total", 2, {"namespace": "openstack", "pod": "a", "container": "b"}),
     Sample("ovn_southbound_nb_cfg", 9), Sample("neutron_ovn_agent_nb_cfg", 7, {"chassis": "hypervisor-1"}),
 ]  # fmt: skip
 TEXTS = f"""\

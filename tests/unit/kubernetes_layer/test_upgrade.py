@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host.downloads import Download, sha256
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import api_server, documents, static_pods, upgrade
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.refuse import refuse_cluster
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
@@ -165,6 +168,37 @@ def test_a_static_pod_that_does_not_start_again_is_named_whatever_the_api_says(
         static_pods.wait_until_started(make_node(), host)
     runs.append({"name": "kube-scheduler"})
     static_pods.wait_until_started(make_node(), host)
+
+
+def test_a_kubelet_that_tells_nothing_of_what_runs_is_restarted_once(
+    host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(paths, "/etc/kubernetes/manifests/etcd.yaml", manifest("etcd", "v1.37.2"))
+    spec = {"containers": [{"command": ["etcd"], "image": image("etcd", "v1.37.2")}]}
+    restart = ("restart", "kubelet.service")
+
+    class Kubelet:
+        """Tells that etcd is ready when it was restarted; the API does not answer the first question."""
+
+        asked = 0
+
+        def get(self, _: str) -> dict[str, Any]:
+            self.asked += 1
+            if self.asked == 1:
+                raise NodeApiError("connection refused")
+            ready = {"type": "Ready", "status": str(restart in host.services)}
+            return {"spec": spec, "status": {"conditions": [ready]}}
+
+    monkeypatch.setattr(host, "api", lambda _: nullcontext(Kubelet()))
+    monkeypatch.setattr(static_pods, "TELLS", 0.0)
+    static_pods.wait_until_running(make_node(), host, ("etcd",))
+    assert host.services.count(restart) == 1
+    host.services.clear()
+    monkeypatch.setattr(static_pods, "TELLS", 60.0)
+    monkeypatch.setattr(static_pods, "WAIT", 1.0)
+    with pytest.raises(GroundupError, match="etcd not ready"):
+        static_pods.wait_until_running(make_node(), host, ("etcd",))
+    assert restart not in host.services
 
 
 def test_a_kubelet_that_was_stopped_starts_when_the_step_fails(

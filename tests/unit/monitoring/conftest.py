@@ -18,6 +18,7 @@ from .sites import planned
 
 GIVEN: dict[str, Any] = {
     "site": "lab", "files": files(planned("lab")), "receivers": {}, "controllers": {}, "passwords": {},
+    "api_servers": [],
 }  # fmt: skip
 
 
@@ -48,7 +49,7 @@ def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MonitoringHost:
     monkeypatch.setattr(watched, "DRIFT", tmp_path / "texts/groundup-drift.prom")
     monkeypatch.setattr(watched, "FAILURE", tmp_path / "texts/groundup-hypervisor-failure.prom")
     monkeypatch.setattr(watched, "CAPACITY", tmp_path / "texts/groundup-capacity.prom")
-    monkeypatch.setattr(watched, "REDFISH", tmp_path / "texts/groundup-redfish.prom")
+    monkeypatch.setattr(watched, "TEXTS", tmp_path / "texts")
     monkeypatch.setattr(central, "HOME", found.home)
     monkeypatch.setattr(central, "_takes_routing", lambda _: None)  # amtool is of a package
     monkeypatch.setattr(central, "answers", lambda *at: found.waited.append(at[-1]))

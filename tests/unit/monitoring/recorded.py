@@ -37,6 +37,15 @@ MADE: Metrics = {
     "redfish_up": {"machine"}, "groundup_redfish_looked_timestamp_seconds": set(),
     **{f"redfish_{one}": {"machine", "kind", "part"} for one in
        ("part_ok", "temperature_celsius", "temperature_limit_celsius")},
+    **{f"kube_deployment_{one}": {"namespace", "deployment"} for one in ("spec_replicas", "status_replicas_available")},
+    **{f"kube_statefulset_{one}": {"namespace", "statefulset"} for one in ("replicas", "status_replicas_ready")},
+    **{f"kube_daemonset_status_{one}": {"namespace", "daemonset"} for one in
+       ("desired_number_scheduled", "number_available")},
+    **{f"kube_pod_{one}": {"namespace", "pod"} for one in ("deletion_timestamp", "status_unschedulable")},
+    **{f"kube_pod_{one}container_status_{what}": {"namespace", "pod", "container", "reason"}
+       for one in ("", "init_") for what in ("waiting_reason", "restarts_total")},
+    "groundup_cronjob_failed": {"namespace", "cronjob"}, "groundup_nodes_not_ready": set(),
+    "groundup_workloads_looked_timestamp_seconds": set(),
     "groundup_capacity_looked_timestamp_seconds": set(),
     **{f"groundup_heal_{what}": {"part"} for what in ("failed", "repeated", "last_timestamp_seconds")},
     "groundup_host_metrics_last_run_timestamp_seconds": set(), "ovn_db_cluster_has_leader": {"db_name"},
@@ -44,7 +53,8 @@ MADE: Metrics = {
     "ovn_controller_southbound_database_connected": set(), "ovs_up": set(), "ovs_cur_cfg": set(), "ovs_next_cfg": set(),
     "ceph_daemon_socket_up": {"ceph_daemon"}, "kubelet_up": set(), "container_runtime_up": set(),
     "groundup_node_known": set(), "kube_node_spec_unschedulable": set(),
-    "groundup_unit_up": {"unit"}, "groundup_filesystem_readonly": {"device", "fstype", "mountpoint"},
+    "groundup_unit_up": {"unit"}, "groundup_unit_since_boot_seconds": {"unit"},
+    "groundup_filesystem_readonly": {"device", "fstype", "mountpoint"},
     "kube_node_status_condition": {"condition", "status"},
     **{f"openstack_{one}_agent_state": {"service", "hostname", "adminState"} for one in ("cinder", "neutron", "nova")},
     "neutron_ovn_agent_nb_cfg": {"chassis"}, "groundup_cloud_objects": {"kind", "state"},

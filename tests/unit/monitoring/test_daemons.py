@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -24,8 +27,8 @@ TOLD_BY_OTHERS = {
 ENDS = {
     "groundup-host-metrics", "groundup-log-beat", "groundup-monitoring-ports", "groundup-network-guard",
     "groundup-node-ports", "groundup-ovn-ports", "groundup-public", "groundup-redfish", "groundup-shared-mounts",
-    "groundup-sriov", "groundup-underlay", "nftables", "systemd-modules-load", "systemd-networkd-wait-online",
-    "systemd-udev-settle", "systemd-udev-trigger",
+    "groundup-sriov", "groundup-underlay", "groundup-workloads", "nftables", "systemd-modules-load",
+    "systemd-networkd-wait-online", "systemd-udev-settle", "systemd-udev-trigger",
 }  # fmt: skip
 NOT_RUN_BY_US = {
     "NetworkManager", "ceph-crash", "console-getty", "dbus", "getty-static", "nvmf-autoconnect", "ovs-record-hostname",
@@ -46,13 +49,20 @@ class Tree:
     def enable(self, name: str) -> None:
         (self.wants / name).symlink_to(f"/usr/lib/systemd/system/{name}")
 
-    def run(self, name: str, **commands: str) -> None:
-        """Have ``commands`` run, by process, in the cgroup of the unit ``name``."""
+    def run(self, name: str, *, state: str = "S", begun: int = 4200, **commands: str) -> None:
+        """Have ``commands`` run, by process, in the cgroup of the unit ``name``, since ``begun`` ticks."""
         (self.groups / name).mkdir(exist_ok=True)
         (self.groups / name / "cgroup.procs").write_text("".join(f"{one.removeprefix('p')}\n" for one in commands))
         for one, command in commands.items():
             (self.processes / one.removeprefix("p")).mkdir(exist_ok=True)
+            stat = f"{one.removeprefix('p')} (a) Z (b) {state} 1 {'0 ' * 17}{begun} 0 0\n"
+            (self.processes / one.removeprefix("p") / "stat").write_text(stat)
             (self.processes / one.removeprefix("p") / "cmdline").write_text(command.replace(" ", "\0"))
+
+
+def ups() -> str:
+    """Return whether each runs, as text."""
+    return text(one for one in daemons.enabled() if one.name == "groundup_unit_up")
 
 
 @pytest.fixture(params=["system.slice", "systemd/system.slice"], ids=["cgroup 2", "cgroup 1"])
@@ -72,7 +82,7 @@ def test_one_that_starts_with_the_host_and_has_no_process_is_told(tree: Tree) ->
     tree.run("nginx.service", p7="nginx: master process")
     tree.run("ironic.service")
     tree.run("docker-registry.service", p8="docker-registry")
-    assert text(daemons.enabled()) == (
+    assert ups() == (
         'groundup_unit_up{unit="ironic.service"} 0\ngroundup_unit_up{unit="keepalived.service"} 0\n'
         'groundup_unit_up{unit="nginx.service"} 1\n'
     )
@@ -97,19 +107,45 @@ def test_what_a_daemon_leaves_behind_is_not_taken_for_it(tree: Tree, unit: str, 
     tree.enable(f"{unit}.service")
     for commands, up in (({"p1": own, "p2": left}, 1), ({"p2": left}, 0)):
         tree.run(f"{unit}.service", **commands)
-        assert text(daemons.enabled()) == f'groundup_unit_up{{unit="{unit}.service"}} {up}\n'
+        assert ups() == f'groundup_unit_up{{unit="{unit}.service"}} {up}\n'
+
+
+def test_a_process_that_is_stopped_is_none(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(daemons, "PROCESSES", Path("/proc"))
+    tree.enable("keepalived.service")
+    with subprocess.Popen(["sleep", "60"]) as process:
+        tree.run("keepalived.service", **{f"p{process.pid}": "sleep"})
+        up, since = (one.value for one in daemons.enabled())
+        assert up
+        uptime = float(Path("/proc/uptime").read_text().split()[0])
+        assert uptime - 60 < since <= uptime
+        for sent, value in ((signal.SIGSTOP, 0), (signal.SIGCONT, 1)):
+            process.send_signal(sent)
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WCONTINUED)
+            assert ups() == f'groundup_unit_up{{unit="keepalived.service"}} {value}\n'
+        process.kill()
+
+
+def test_it_runs_since_the_oldest_of_its_processes_that_do_something(tree: Tree) -> None:
+    tree.enable("nginx.service")
+    tree.run("nginx.service", begun=700, p7="nginx: master process")
+    (tree.groups / "nginx.service/cgroup.procs").write_text("7\n8\n")
+    (tree.processes / "8").mkdir()
+    for state, since in (("R", 5.0), ("D", 7.0)):
+        (tree.processes / "8/stat").write_text(f"8 (nginx) {state} 7 {'0 ' * 17}500 0\n")
+        assert [one.value for one in daemons.enabled()] == [1, since]
 
 
 def test_a_process_that_ends_meanwhile_is_none(tree: Tree) -> None:
     tree.enable("ssh.service")
     tree.run("ssh.service", p9="/usr/sbin/sshd -D")
-    (tree.processes / "9/cmdline").unlink()
-    assert text(daemons.enabled()) == 'groundup_unit_up{unit="ssh.service"} 0\n'
+    (tree.processes / "9/stat").unlink()
+    assert ups() == 'groundup_unit_up{unit="ssh.service"} 0\n'
 
 
 def test_a_container_keeps_no_clock(tree: Tree) -> None:
     tree.enable("chrony.service")
-    assert text(daemons.enabled()) == 'groundup_unit_up{unit="chrony.service"} 0\n'
+    assert ups() == 'groundup_unit_up{unit="chrony.service"} 0\n'
     daemons.CONTAINER.touch()
     assert list(daemons.enabled()) == []
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._host import watched
-from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import redfish_timer
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import asking
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.redfish import controller
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.redfish.parts import MachinePart, parts
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.redfish import REDFISH_ALERTS, controllers
@@ -49,14 +49,14 @@ def place(host: MonitoringHost, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     """Have the program's files below a directory."""
     monkeypatch.setattr(watched, "HOME", tmp_path)
     monkeypatch.setattr(watched, "off", lambda *_: None)
-    monkeypatch.setattr(watched, "REDFISH_PROGRAM", tmp_path / "lib/redfish.pyz")
-    monkeypatch.setattr(redfish_timer, "MACHINES", host.home / "redfish/machines.json")
+    monkeypatch.setattr(watched, "LIBRARY", tmp_path / "lib")
     return host.home / "redfish/machines.json"
 
 
 def run(machines: dict[str, Any], *, check: bool = False) -> Changes:
     changes = Changes(check=check)
-    redfish_timer.converge(changes, machines, passwords={"bmc/default": "hush"})
+    given = {"machines": machines, "passwords": {"bmc/default": "hush"}} if machines else None
+    asking.converge(changes, watched.REDFISH, given)
     return changes
 
 
@@ -72,16 +72,16 @@ def test_logins_are_for_root_alone_and_all_of_it_leaves_with_the_last_machine(
     )  # fmt: skip
     assert host.systemd.calls == ["restart"]
     assert run({"worker-1": ONE}).done == []
-    (watched.REDFISH.parent).mkdir(exist_ok=True)
-    watched.REDFISH.write_text("redfish_up 1\n")
+    watched.REDFISH.metrics.parent.mkdir(exist_ok=True)
+    watched.REDFISH.metrics.write_text("redfish_up 1\n")
     run({})
-    left = [place, watched.REDFISH, watched.REDFISH_PROGRAM, watched.unit_file(watched.REDFISH_TIMER)]
+    left = [place, watched.REDFISH.metrics, watched.REDFISH.program, *map(watched.unit_file, watched.REDFISH.units)]
     assert not any(path.exists() for path in left)
     assert run({}).done == []
 
 
 def test_the_program_is_bounded_and_may_write_one_directory() -> None:
-    words = {*redfish_timer.SERVICE.splitlines()}
+    words = {*asking.units(watched.REDFISH)[watched.REDFISH.units[0]].splitlines()}
     assert {"NoNewPrivileges=yes", "ProtectSystem=strict", "MemoryMax=256M"} <= words
     assert [word for word in words if word.startswith("ReadWritePaths")] == [f"ReadWritePaths={watched.TEXTS}"]
 

@@ -27,12 +27,13 @@ CEPH, EDGE = (15.0, 15.0), (7.0, 2.0)  # what the manager keeps; HAProxy's check
 SLOW = {
     "ApiServerErrors", "BackupOld", "BinaryLogsOld", "BondDegraded", "CapacityEnding", "CapacityFull", "CapacityOld",
     "CertificateEnding", "ChassisLag", "ClockOff", "CloudServiceSilent", "ConnectionsFilling", "ControllerSilent",
-    "ControllersSilent", "ControllersUnasked", "DataMissing", "DiskFilling", "DiskStuck", "DriftOld", "DriftUnknown",
-    "FanFailed", "FileSystemReadOnly", "GaleraMemberSlow", "HealFailed", "HealRepeated", "HostMetricsOld",
-    "HypervisorLookOld", "HypervisorServiceSilent", "InodesFilling", "KilledForMemory", "LinkErrors", "LogsMissing",
-    "LogsStopped", "MemcachedEvicts", "MemoryBroken", "MemoryFilling", "MemoryWearing", "ObjectsFailed", "ObjectsStuck",
-    "OvnAgentSilent", "PowerSupplyFailed", "QueueDeep", "RaidDegraded", "RemoteWriteFails", "SiteDrifted",
-    "TemperatureHigh",
+    "ControllersSilent", "ControllersUnasked", "CronJobFails", "DataMissing", "DiskFilling", "DiskStuck", "DriftOld",
+    "DriftUnknown", "FanFailed", "FileSystemReadOnly", "GaleraMemberSlow", "HealFailed", "HealRepeated",
+    "HostMetricsOld", "HypervisorLookOld", "HypervisorServiceSilent", "InodesFilling", "KilledForMemory", "LinkErrors",
+    "LogsMissing", "LogsStopped", "MemcachedEvicts", "MemoryBroken", "MemoryFilling", "MemoryWearing", "ObjectsFailed",
+    "ObjectsStuck", "OvnAgentSilent", "PodNotEnding", "PodStuck", "PodUnscheduled", "PowerSupplyFailed", "QueueDeep",
+    "RaidDegraded", "RemoteWriteFails", "SiteDrifted", "TemperatureHigh", "UnitRestarts", "WorkloadDown",
+    "WorkloadShort", "WorkloadsUnasked",
 }  # fmt: skip
 # What each host's own program asks.
 OF_HOSTS = (

@@ -1,12 +1,13 @@
 """Whether daemons of our layers that are enabled here run: by their cgroups, so no process is started for it.
 
-What hangs is no matter of this. A daemon of which another alert tells more (etcd, OVN, libvirt, ...) is not in the
-table, nor is a unit whose processes have to end.
+A process that is stopped, or waits for a disk, is none; one that waits for ever in another way is not seen. A daemon of
+which another alert tells more (etcd, OVN, libvirt, ...) is not in the table, nor is a unit whose processes have to end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from os import sysconf
 from pathlib import Path
 
 from .samples import Sample
@@ -15,6 +16,7 @@ UNITS = Path("/etc/systemd/system")
 GROUPS = (Path("/sys/fs/cgroup/systemd/system.slice"), Path("/sys/fs/cgroup/system.slice"))  # version 1, version 2
 CONTAINER = Path("/run/systemd/container")  # written by systemd in one: the machine below keeps its clock
 PROCESSES = Path("/proc")
+_STUCK, _TICKS = "DTtXZ", sysconf("SC_CLK_TCK")
 CLOCKS = (
     "chrony.service", "ntpd-rs.service", "ntpsec.service", "openntpd.service", "systemd-timesyncd.service",
 )  # fmt: skip
@@ -46,7 +48,10 @@ def enabled() -> Iterator[Sample]:
     names = {path.name for path in UNITS.glob("*.wants/*.service")} & DAEMONS.keys() if groups else set()
     for name in sorted(names - {*CLOCKS} if CONTAINER.exists() else names):
         if groups and not _masked(name):
-            yield Sample("groundup_unit_up", _runs(groups / name, DAEMONS[name]), {"unit": name})
+            since = _since(groups / name, DAEMONS[name])
+            yield Sample("groundup_unit_up", since is not None, {"unit": name})
+            if since is not None:
+                yield Sample("groundup_unit_since_boot_seconds", since, {"unit": name})
 
 
 def _masked(name: str) -> bool:
@@ -54,16 +59,24 @@ def _masked(name: str) -> bool:
     return place.is_symlink() and str(place.readlink()) == "/dev/null"
 
 
-def _runs(group: Path, command: str) -> bool:
+def _since(group: Path, command: str) -> float | None:
+    """Return when its oldest process that does something began, in seconds since the boot; None: it has none."""
     try:
         processes = (group / "cgroup.procs").read_text(encoding="ascii").split()
     except OSError:  # systemd removes the group of one that has ended
-        return False
-    return any(not command or command in _command(process) for process in processes)
+        return None
+    own = (_begun(process) for process in processes if not command or command in _read(process, "cmdline"))
+    return min((one for one in own if one is not None), default=None)
 
 
-def _command(process: str) -> str:
+def _begun(process: str) -> float | None:
+    """Return when a process began; None for one that is stopped, waits for a disk, or has ended (proc_pid_stat(5))."""
+    state, *fields = _read(process, "stat").rpartition(")")[2].split() or ["X"]  # its name may have any letter
+    return None if state in _STUCK else int(fields[18]) / _TICKS
+
+
+def _read(process: str, file: str) -> str:
     try:
-        return (PROCESSES / process / "cmdline").read_text(encoding="utf-8", errors="replace").replace("\0", " ")
+        return (PROCESSES / process / file).read_text(encoding="utf-8", errors="replace").replace("\0", " ")
     except OSError:  # it has ended
         return ""
