@@ -33,6 +33,7 @@ CapabilityBoundingSet=CAP_DAC_OVERRIDE
 # Not a line of each start and end.
 LogLevelMax=notice
 """
+_TEXTS = f"ReadWritePaths={watched.TEXTS}\n"
 _TIMER = f"""\
 {HEADER}[Unit]
 Description=WHAT
@@ -47,10 +48,13 @@ WantedBy=timers.target
 """
 
 
-def oneshot(command: str, *, what: str, timeout: int, memory: str, more: str = "") -> str:
-    """Return the unit of a program that runs ``command`` and ends within ``timeout`` seconds. ``more``: lines."""
+def oneshot(command: str, *, what: str, timeout: int, memory: str, writes: str = _TEXTS, more: str = "") -> str:
+    """Return the unit of a program that runs ``command`` and ends within ``timeout`` seconds.
+
+    ``writes``: lines of what it may write. ``more``: others.
+    """
     given = {"WHAT": what, "COMMAND": command, "TIMEOUT": f"{timeout}", "MEMORY": memory}
-    return _filled(_SERVICE, given) + more
+    return _filled(_SERVICE, given) + writes + more
 
 
 def timer(*, what: str, every: int, accuracy: str = "1") -> str:
