@@ -42,7 +42,7 @@ def units(one: watched.AskingProgram) -> dict[str, str]:
     command = f"{one.program} {one.metrics} {one.settings}"
     text = timed.oneshot(
         command, what=asked.what, timeout=asked.timeout, memory=asked.memory,
-        more=f"ReadWritePaths={watched.TEXTS}\nPrivateDevices=yes\nRestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX\n",
+        more="PrivateDevices=yes\nRestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX\n",
     )  # fmt: skip
     return dict(zip(one.units, (text, timed.timer(what=asked.what, every=EVERY)), strict=True))
 
