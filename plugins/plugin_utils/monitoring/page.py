@@ -38,7 +38,9 @@ def page(plan: Plan, *, interval: int) -> str:
         "layers": {one.layer: len(asked.get(one.layer, ())) for _, one in alerts},
         "targets": [f"{one['job']} {one['object']}" for each in asked.values() for one in each],
         "alerts": {
-            f"{one.layer} {name} {one.object}": {"what": one.what, "remedy": one.remedy} for name, one in alerts
+            f"{layer} {name} {one.object}": {"what": one.what, "remedy": one.remedy}
+            for name, one in alerts
+            for layer in one.layers
         },
     }
     values = {

@@ -20,7 +20,7 @@ class AlertRecord:
     """One alert. Nothing in it is guessed from what happens to be there."""
 
     layer: str
-    told_layer: Callable[[Plan], str] | None = None  # template of the label `layer`; None: `layer`
+    by_namespace: bool = False  # whether it is of the layer `openstack` in OpenStack's own namespace
     job: str  # whose targets its series come from: a site without them has no such alert
     severity: Severity
     expr: str | Callable[[Plan], str]  # "": this site needs none
@@ -29,6 +29,18 @@ class AlertRecord:
     what: str  # ``{label}`` stands for a label of the series
     why: str
     remedy: str
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Return the layers that it may be told in."""
+        return (self.layer, "openstack") if self.by_namespace else (self.layer,)
+
+    def layer_label(self, plan: Plan) -> str:
+        """Return its label `layer`: a template, where that follows from its series."""
+        if not self.by_namespace:
+            return self.layer
+        own, other = plan.openstack.namespace, self.layer
+        return f'{{{{ if eq $labels.namespace "{own}" }}}}openstack{{{{ else }}}}{other}{{{{ end }}}}'
 
     def expression(self, plan: Plan) -> str:
         """Return its expression on this site; "": the site has no such alert."""

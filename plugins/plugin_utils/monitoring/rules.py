@@ -60,8 +60,8 @@ def _proof(plan: Plan) -> dict[str, Any]:
 
 
 def _rule(name: str, alert: AlertRecord, plan: Plan) -> dict[str, Any]:
-    layer = alert.told_layer(plan) if alert.told_layer else alert.layer
-    labels = {"site": plan.site, "layer": layer, "severity": alert.severity}  # sums have no label of their series
+    # Sums have no label of their series.
+    labels = {"site": plan.site, "layer": alert.layer_label(plan), "severity": alert.severity}
     return {
         "alert": name,
         "expr": alert.expression(plan),

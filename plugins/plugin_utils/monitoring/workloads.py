@@ -22,13 +22,6 @@ _WAITS = " or ".join(
 )
 
 
-def _layer(plan: Plan) -> str:
-    """Return the layer of a namespace, as a rule's label tells it."""
-    return (
-        f'{{{{ if eq $labels.namespace "{plan.openstack.namespace}" }}}}openstack{{{{ else }}}}kubernetes{{{{ end }}}}'
-    )
-
-
 def _workloads(serving: str) -> str:
     """Return workloads of which a number of pods serves as in ``serving``, and more should."""
     found = []
@@ -50,7 +43,7 @@ def _unasked(plan: Plan) -> str:
 
 def _record(*, what: str, why: str, remedy: str, expr: str, after: str, critical: bool = False) -> AlertRecord:
     return AlertRecord(
-        layer="kubernetes", told_layer=_layer, job="api-server", severity="critical" if critical else "warning",
+        layer="kubernetes", by_namespace=True, job="api-server", severity="critical" if critical else "warning",
         after=after, expr=expr, what=what, why=why, remedy=remedy,
     )  # fmt: skip
 
