@@ -186,9 +186,10 @@ targets:
 """
 
 from ..module_utils._base.module import run_step
-from ..module_utils._monitoring.central import backups, capacity, drift, failure, tell
+from ..module_utils._monitoring.central import tell
 from ..module_utils._monitoring.converge import converge
 from ..module_utils._monitoring.silences import hear, silence
+from ..module_utils._monitoring.texts import backups, capacity, drift, failure
 from ..module_utils._monitoring.verify import verify
 
 _NEEDED = ("address", "readers", "packages", "user", "certificate", "private_key", "ca_certificate")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -56,3 +57,12 @@ def converge(changes: Changes, one: watched.AskingProgram, settings: Mapping[str
     known = json.dumps(settings, indent=1, sort_keys=True)
     timer.place(one.settings, f"{known}\n", mode=0o600, secret=True)
     timer.running()
+
+
+def all_of(changes: Changes, wanted: Mapping[str, Any], *, tls: Path) -> None:
+    """Have all asked that ``wanted`` names; ``tls``: where credentials are. Raises GroundupError, OSError."""
+    machines, servers = wanted["controllers"], wanted["api_servers"]
+    logins = {"machines": machines, "passwords": wanted["passwords"]}
+    converge(changes, watched.REDFISH, logins if machines else None)
+    ways = {"token": f"{tls / 'kubernetes.token'}", "authority": f"{tls / 'kubernetes-ca.crt'}"}
+    converge(changes, watched.WORKLOADS, {"servers": servers, **ways} if servers else None)

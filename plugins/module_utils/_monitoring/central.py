@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +14,7 @@ from .._base.run import run
 from .._host import accounts, ownership, packages, watched
 from .._host.downloads import Download, install
 from .._host.units import Unit, off
-from . import asking, remote_write
+from . import asking, remote_write, texts
 from .units import answers, drop_in, service
 
 HOME = watched.HOME / "central"
@@ -29,8 +27,6 @@ ROUTING = "alertmanager.yml"
 RUNS = "page/runs.json"  # no file of the plan: each run tells of itself
 RECEIVERS = "receivers"  # secrets of those that get alerts, one a file
 REMOTE = "remote-write"  # the secret by which metrics are written to another store
-AGES = "groundup_backup_newest_timestamp_seconds"
-_AGE = re.compile(rf'^{AGES}{{part="(.+)"}} (\d+)$', re.MULTILINE)
 _FREE = "1GiB"  # disk that the store leaves to others: below it, it takes no more
 _DELAY = "5s"  # of the store's answers, and of judging: docs/monitoring.md counts on it
 
@@ -89,10 +85,10 @@ def programs_of(*, logs: bool, remote: bool) -> tuple[WatchProgram, ...]:
 def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
     """Install and run all as in ``wanted``. Raises GroundupError, OSError."""
     kept, remote = wanted["kept_logs"], wanted["remote_write"]
-    texts = unit_texts(days=wanted["retention_days"], hosts=wanted["hosts"], remote=remote)
+    unit_files = unit_texts(days=wanted["retention_days"], hosts=wanted["hosts"], remote=remote)
     programs = programs_of(logs=bool(kept), remote=bool(remote))
     if kept:
-        texts |= log_unit_texts(
+        unit_files |= log_unit_texts(
             hosts=wanted["hosts"], days=kept["retention_days"], gib=kept["max_gib"], written_to=_written_to(remote)
         )
     tls = {programs[0].unit: ("tls", wanted["tls"]), watched.LOG_DOOR: ("door-tls", _door_tls(wanted))}
@@ -101,7 +97,7 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
     # Before the package, which starts it: it would listen on all addresses. Without its routing it does not start.
     units = {one.unit: one.as_unit(changes) for one in programs}
     for name, unit in units.items():
-        unit.place(watched.unit_file(name), texts[name])
+        unit.place(watched.unit_file(name), unit_files[name])
     packages.installed(changes, wanted["central_packages"])
     off(changes, kept["off"] if kept else [])
     for one in programs:
@@ -118,23 +114,8 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
         (unit if unit.stale else reader).running()
     if not remote:
         watched.remove_metrics_agent(changes)  # the store scrapes again
-    _backups(changes, wanted["backups"])
-    machines, servers = wanted["controllers"], wanted["api_servers"]
-    own = HOME / "tls"
-    asking.converge(
-        changes, watched.REDFISH, {"machines": machines, "passwords": wanted["passwords"]} if machines else None
-    )
-    asking.converge(
-        changes,
-        watched.WORKLOADS,
-        {
-            "servers": servers,
-            "token": f"{own / 'kubernetes.token'}",
-            "authority": f"{own / 'kubernetes-ca.crt'}",
-        }
-        if servers
-        else None,
-    )
+    texts.ages(changes, wanted["backups"])
+    asking.all_of(changes, wanted, tls=HOME / "tls")
 
 
 def tell(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,45 +131,6 @@ def tell(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
             reader = _configure(changes, one, given)
             (unit if unit.stale else reader).running()
     return changes.result()
-
-
-def backups(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Have the node exporter tell when parts were saved, ``given["backups"]``. Raises OSError."""
-    ownership.refuse_other(given["site"])
-    if watched.unit_file(watched.STORE).exists():
-        _backups(changes, given["backups"])
-    return changes.result()
-
-
-def drift(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Have the node exporter tell what ``given["metrics"]`` says of drift. Raises OSError."""
-    return _metrics(changes, given, watched.DRIFT)
-
-
-def failure(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Have the node exporter tell what ``given["metrics"]`` says of dead hypervisors. Raises OSError."""
-    return _metrics(changes, given, watched.FAILURE)
-
-
-def capacity(changes: Changes, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Have the node exporter tell what ``given["metrics"]`` says of the cloud's room. Raises OSError."""
-    return _metrics(changes, given, watched.CAPACITY)
-
-
-def _metrics(changes: Changes, given: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    ownership.refuse_other(given["site"])
-    if watched.unit_file(watched.STORE).exists():
-        files.place(changes, path, given["metrics"])
-    return changes.result()
-
-
-def _backups(changes: Changes, taken: Mapping[str, int]) -> None:
-    """Tell when each part was saved, 0: never. One keeps its newer time: sets may be out of reach, or elsewhere."""
-    now = time.time()  # what a clock that was ahead has told is no age
-    before = {part: int(at) for part, at in _AGE.findall(files.read(watched.BACKUPS) or "") if int(at) <= now}
-    lines = [f'{AGES}{{part="{part}"}} {max(at, before.get(part, 0))}' for part, at in sorted(taken.items())]
-    head = [f"# HELP {AGES} When the newest backup set saved a part; 0: never.", f"# TYPE {AGES} gauge"]
-    files.place(changes, watched.BACKUPS, "\n".join([*head, *lines, ""]))
 
 
 def _configure(changes: Changes, one: WatchProgram, wanted: Mapping[str, Any]) -> Unit:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...module_utils._monitoring.central import AGES
 from ...module_utils._monitoring.exporter import ENDS
+from ...module_utils._monitoring.texts import AGES
 from .drift import with_drift, with_heal
 from .machines import DISK
 from .panels import DashboardRecord, PanelRecord, grown, most, rate

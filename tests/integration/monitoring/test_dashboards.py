@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.groundup.cloud.plugins.module_utils._host import watched as on_host
-from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import central, exporter
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import central, exporter, texts
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.host_metrics.samples import Sample, text
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.usage.rows import CapacityRow, metrics
 from ansible_collections.groundup.cloud.plugins.plugin_utils.drift.rows import LOOKED, OBJECTS, UNKNOWN
@@ -46,7 +46,7 @@ CLOUD = [
 ]  # fmt: skip
 TEXTS = f"""\
 {text(CLOUD)}\
-{central.AGES}{{part="etcd"}} {time.time():.0f}
+{texts.AGES}{{part="etcd"}} {time.time():.0f}
 {exporter.ENDS}{{path="/etc/haproxy/tls/edge.pem"}} {time.time() + 86400:.0f}
 {OBJECTS}{{part="host"}} 0
 {UNKNOWN}{{part="host"}} 0
@@ -81,9 +81,9 @@ def busy(place: Path, plan: Plan, artifact: Callable[[str], Artifact], debian: P
         host.at(on_host.LOG_PROGRAMS).mkdir(parents=True, exist_ok=True)
         for of, name in (("victoria-metrics", "vmalert"), ("victoria-logs", "victoria-logs")):
             shutil.copy(artifact(of).path / name, host.at(on_host.LOG_PROGRAMS))
-        texts = central.log_unit_texts(hosts=1, days=1, gib=1)
+        unit_files = central.log_unit_texts(hosts=1, days=1, gib=1)
         for unit in (on_host.LOG_STORE, on_host.LOG_RULES):
-            host.start(*command(texts[unit].replace("-evaluationInterval=60s", "-evaluationInterval=5s")))
+            host.start(*command(unit_files[unit].replace("-evaluationInterval=60s", "-evaluationInterval=5s")))
         yield site
 
 

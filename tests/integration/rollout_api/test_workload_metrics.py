@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import ssl
 import subprocess
 import sys
 from pathlib import Path
@@ -126,7 +127,7 @@ def test_more_than_a_page_is_read(watch: Watch, monkeypatch: pytest.MonkeyPatch)
     for number in range(3):
         workload(watch.site, "Deployment", f"one-{number}", replicas=0)
     monkeypatch.setattr(program, "_PAGE", 1)
-    context = program.ssl.create_default_context(cafile=watch.home / "ca.crt")
+    context = ssl.create_default_context(cafile=watch.home / "ca.crt")
     server = watch.cluster["server"].removeprefix("https://")
     found = list(program.samples(server, context, token=watch.token))
     names = {one.labels.get("deployment") for one in found}

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._host import watched
-from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import central
+from ansible_collections.groundup.cloud.plugins.module_utils._monitoring import central, texts
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.alerts import ALERTS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import BackupPlan
@@ -29,7 +29,7 @@ def scheduled() -> Plan:
 def backups_told(*, check: bool = False, **taken: int) -> list[str]:
     """Return what a run changes that knows when parts were saved."""
     changes = Changes(check=check)
-    central.backups(changes, {"site": "lab", "backups": taken})
+    texts.backups(changes, {"site": "lab", "backups": taken})
     return changes.done
 
 
@@ -37,12 +37,12 @@ def ages() -> dict[str, int]:
     """Return what the node exporter tells of each part."""
     lines = (line for line in watched.BACKUPS.read_text().splitlines() if not line.startswith("#"))
     told = map(str.split, lines)
-    return {name.removeprefix(f'{central.AGES}{{part="').removesuffix('"}'): int(at) for name, at in told}
+    return {name.removeprefix(f'{texts.AGES}{{part="').removesuffix('"}'): int(at) for name, at in told}
 
 
 @pytest.mark.usefixtures("host")
 def test_ages_of_backups_are_told_and_a_part_that_was_never_saved_is_old() -> None:
-    assert central.AGES in ALERTS["BackupOld"].expression(scheduled())
+    assert texts.AGES in ALERTS["BackupOld"].expression(scheduled())
     assert backups_told(etcd=0, state=0, check=True) == [f"write {watched.BACKUPS}"]
     assert not watched.BACKUPS.exists()
     backups_told(etcd=0, state=0)
@@ -70,7 +70,7 @@ def test_an_age_is_never_replaced_by_an_older_one() -> None:
 def test_what_a_timer_found_is_told_where_the_store_is(step: str) -> None:
     def done(text: str) -> list[str]:
         changes = Changes(check=False)
-        getattr(central, step)(changes, {"site": "lab", "metrics": text})
+        getattr(texts, step)(changes, {"site": "lab", "metrics": text})
         return changes.done
 
     file = getattr(watched, step.upper())

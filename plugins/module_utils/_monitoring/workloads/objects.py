@@ -46,8 +46,8 @@ def _jobs(items: Iterable[Object]) -> Iterator[Sample]:
             continue
         for owner in known.get("ownerReferences", ()):
             if owner["kind"] == "CronJob":
-                name = known["namespace"], owner["name"]
-                newest[name] = max(newest.get(name, ("", False)), (known["creationTimestamp"], "Failed" in ended))
+                job = known["namespace"], owner["name"]
+                newest[job] = max(newest.get(job, ("", False)), (known["creationTimestamp"], "Failed" in ended))
     for (namespace, name), (_, failed) in newest.items():
         yield Sample(CRON_FAILED, failed, {"namespace": namespace, "cronjob": name})
 
