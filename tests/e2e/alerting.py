@@ -8,9 +8,11 @@ import urllib.parse
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._host import watched
 from ansible_collections.groundup.cloud.plugins.module_utils._monitoring.central import ALERTS_URL, LOGS_URL, STORE_URL
-from ansible_collections.groundup.cloud.tests.e2e.failover import root
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+from ansible_collections.groundup.cloud.tests.e2e.failover import Connect, root
 
 LATEST = 45.0  # seconds beside those that an alert holds: told, asked, judged, delayed, grouped (docs/monitoring.md)
 Told = dict[tuple[str, str], float]  # when an alert of an object was first seen
@@ -46,6 +48,13 @@ class Eyes:
     def lines(self, query: str) -> list[dict[str, str]]:
         """Return stored lines of logs."""
         return [json.loads(one) for one in self.ask(f"{LOGS_URL}/select/logsql/query", query=query).splitlines()]
+
+
+def watching(plan: Plan, connect: Connect) -> Eyes:
+    """Return what the monitoring host tells; skips the tests of a site without one."""
+    if not (plan.monitoring and plan.monitoring.logs and plan.ceph):
+        pytest.skip("metrics, logs and Ceph are needed: SITE=tests/e2e/eyes/site.yml")
+    return Eyes(connect(plan.monitoring.host))
 
 
 def seen(eyes: Eyes, wanted: dict[tuple[str, str], float]) -> tuple[Told, set[tuple[str, str]]]:

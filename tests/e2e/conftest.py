@@ -21,7 +21,6 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store, password_source
-from ansible_collections.groundup.cloud.tests.e2e.alerting import Eyes
 from ansible_collections.groundup.cloud.tests.e2e.leaks import Leaks
 from ansible_collections.groundup.cloud.tests.e2e.pinging import Pings, pinged
 
@@ -123,11 +122,3 @@ def say(capfd: pytest.CaptureFixture[str]) -> Callable[[str], None]:
             print(f"\n{line}", end="", flush=True)
 
     return printed
-
-
-@pytest.fixture(scope="module")
-def eyes(plan: Plan, connect: Callable[[str], Any]) -> Eyes:
-    """What the monitoring host tells."""
-    if not (plan.monitoring and plan.monitoring.logs and plan.ceph):
-        pytest.skip("metrics, logs and Ceph are needed: SITE=tests/e2e/eyes/site.yml")
-    return Eyes(connect(plan.monitoring.host))

@@ -18,7 +18,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import resource_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring.dashboards import dashboards_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
-from ansible_collections.groundup.cloud.tests.e2e.alerting import LATEST, Eyes, seen
+from ansible_collections.groundup.cloud.tests.e2e.alerting import LATEST, Eyes, seen, watching
 from ansible_collections.groundup.cloud.tests.e2e.breaking import Fault, crashing, frozen, stopped
 from ansible_collections.groundup.cloud.tests.e2e.cluster import play
 from ansible_collections.groundup.cloud.tests.e2e.failover import Connect, hypervisors, root
@@ -29,6 +29,11 @@ QUIET = 600.0  # seconds without an alert
 MEMORY_MIB, CORES = 600, 0.06  # of monitoring's programs on all hosts together
 # Nothing of it here: no line was dropped, a container has no clock, and Ceph is well.
 SILENT = {"Monitoring: Lines that were dropped", "Hosts: Clock", "Ceph: What Ceph complains of"}
+
+
+@pytest.fixture(scope="module")
+def eyes(plan: Plan, connect: Connect) -> Eyes:
+    return watching(plan, connect)
 
 
 @pytest.fixture(scope="module")

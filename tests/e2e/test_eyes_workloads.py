@@ -14,12 +14,18 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import resource_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
-from ansible_collections.groundup.cloud.tests.e2e.alerting import LATEST, Eyes, seen
+from ansible_collections.groundup.cloud.tests.e2e.alerting import LATEST, Eyes, seen, watching
+from ansible_collections.groundup.cloud.tests.e2e.failover import Connect
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 
 pytestmark = [pytest.mark.lab, pytest.mark.long]
 LOOKED = 75.0  # seconds until the API is asked again, and has answered
 MINUTES = {"WorkloadDown": 3, "PodStuck": 5, "PodUnscheduled": 5, "CronJobFails": 5}
+
+
+@pytest.fixture(scope="module")
+def eyes(plan: Plan, connect: Connect) -> Eyes:
+    return watching(plan, connect)
 
 
 @pytest.fixture(scope="module")
