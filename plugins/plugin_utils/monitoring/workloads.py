@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...module_utils._monitoring.workloads.objects import CRON_FAILED, NODES_OUT
 from ...module_utils._monitoring.workloads.program import LOOKED
 from ..plan.types import Plan
@@ -15,11 +17,8 @@ _WORKLOADS = {  # label -> kind, pods that there should be, pods that serve
     ),
 }  # fmt: skip
 _NO_NODE_OUT = f"unless on () max({NODES_OUT}) > 0"  # of what a node takes with it, NodeNotReady or HostDown tells
-# One that crashes again and again waits between its starts.
-_WAITS = " or ".join(
-    f'max_over_time(kube_pod_{kind}container_status_waiting_reason{{reason!~"ContainerCreating|PodInitializing"}}[5m])'
-    for kind in ("", "init_")
-)
+_CRASHES = "CrashLoopBackOff"
+_STARTING = "ContainerCreating|PodInitializing"
 
 
 def _workloads(serving: str) -> str:
@@ -30,6 +29,12 @@ def _workloads(serving: str) -> str:
         object_ = f'label_join(({by} ({there}) {serving}) < {by} ({wanted}), "object", "/", "namespace", "{label}")'
         found.append(f'label_replace({object_}, "object", "{kind} $1", "object", "(.+)")')
     return " or ".join(found)
+
+
+def _of_containers(asked: Callable[[str], str], *labels: str) -> str:
+    """Return what is ``asked`` of containers and init containers by the beginning of their metrics' names."""
+    both = " or ".join(asked(f"kube_pod_{kind}container") for kind in ("", "init_"))
+    return f"max by ({', '.join(('namespace', 'pod', 'container', *labels))}) ({both})"
 
 
 def _pods(expr: str, name: str = "pod") -> str:
@@ -63,12 +68,24 @@ WORKLOADS: dict[str, AlertRecord] = {
         remedy="kubectl -n {namespace} get pods, then describe and logs of one that is not ready",
     ),
     "PodStuck": _record(
-        after="5m",
-        expr=_pods(f"max by (namespace, pod, container, reason) ({_WAITS})"),
+        # One whose image is pulled again and again is between two reasons.
+        after="5m", expr=_pods(_of_containers(
+            lambda one: f'max_over_time({one}_status_waiting_reason{{reason!~"{_CRASHES}|{_STARTING}"}}[5m])',
+            "reason",
+        )),
         what="{container} of pod {object} does not run: {reason}",
         why="the pod does not do its work, and no new one takes its place",
-        remedy="kubectl -n {namespace} describe pod, and logs --previous; an image that is not there comes with "
-        "groundup.cloud.seed",
+        remedy="kubectl -n {namespace} describe pod; an image that is not there comes with groundup.cloud.seed",
+    ),
+    "PodCrashes": _record(
+        # While it runs for a moment, and just after, it does not say that it waits.
+        after="3m", expr=_pods(_of_containers(
+            lambda one: f'max_over_time({one}_status_waiting_reason{{reason="{_CRASHES}"}}[5m]) or '
+            f"{one}_status_restarts_total - min_over_time({one}_status_restarts_total[10m]) > 2",
+        )),
+        what="{container} of pod {object} ends and starts again and again",
+        why="the pod does not do its work, or loses it each time",
+        remedy="kubectl -n {namespace} logs --previous, of that container, and describe pod",
     ),
     "PodUnscheduled": _record(
         after="5m", expr=_pods("max by (namespace, pod) (kube_pod_status_unschedulable) == 1"),

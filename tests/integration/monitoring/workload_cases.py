@@ -33,6 +33,11 @@ def _waits(reason: str, values: str, *, kind: str = "") -> Series:
     return _told(f"kube_pod_{kind}container_status_waiting_reason", values, **own)
 
 
+def _restarts(values: str, *, kind: str = "") -> Series:
+    own = {"namespace": "openstack", "pod": "heat-0", "container": "main"}
+    return _told(f"kube_pod_{kind}container_status_restarts_total", values, **own)
+
+
 def _pod(name: str, values: str) -> Series:
     return _told(name, values, namespace="kube-system", pod="cilium-x")
 
@@ -65,8 +70,12 @@ WORKLOAD_CASES = (
         labels=_SHORT,
     ),
     Case(  # one that is pulled again and again is between two reasons
-        alert="PodStuck", layer="kubernetes", fires=_waits("CrashLoopBackOff", "1 _ _ 1 _ _ 1 _ _ 1 _ _ 1 _ _ 1"),
-        quiet=_waits("ContainerCreating", "1x30"), labels=_STUCK | {"reason": "CrashLoopBackOff"},
+        alert="PodStuck", layer="kubernetes", fires=_waits("ImagePullBackOff", "1 _ _ 1 _ _ 1 _ _ 1 _ _ 1 _ _ 1"),
+        quiet=_waits("ContainerCreating", "1x30"), labels=_STUCK | {"reason": "ImagePullBackOff"},
+    ),
+    Case(
+        alert="PodCrashes", layer="kubernetes", fires=_waits("CrashLoopBackOff", "1x6 _ _ 1 _ _ 1 _ _ 1"),
+        quiet=_waits("CrashLoopBackOff", "1x3 _x27"), labels=_STUCK,
     ),
     Case(
         alert="PodUnscheduled", layer="kubernetes", fires=_pod("kube_pod_status_unschedulable", "1x30"),
@@ -102,7 +111,15 @@ WORKLOADS_ALONE = (
         quiet=_pod("kube_pod_deletion_timestamp", f"{BEGIN - 600}x30") | _out(1), labels=_ENDING,
     ),
     Case(
-        alert="PodStuck", layer="kubernetes", fires=_waits("ImagePullBackOff", "1x30", kind="init_"),
-        quiet=_waits("PodInitializing", "1x30", kind="init_"), labels=_STUCK | {"reason": "ImagePullBackOff"},
+        alert="PodStuck", layer="kubernetes", fires=_waits("ErrImagePull", "1x30", kind="init_"),
+        quiet=_waits("PodInitializing", "1x30", kind="init_"), labels=_STUCK | {"reason": "ErrImagePull"},
+    ),
+    Case(  # that it had many restarts before it was looked at is no fault
+        alert="PodCrashes", layer="kubernetes", fires=_restarts("0 0 0 0 0 1 2 3 4 4 5 5 5 6 6 6 6"),
+        quiet=_restarts("40x5 41 42x30"), labels=_STUCK,
+    ),
+    Case(
+        alert="PodCrashes", layer="kubernetes", fires=_restarts("0 0 0 0 0 1 2 3 4 4 5 5 5 6 6 6 6", kind="init_"),
+        quiet=_waits("ImagePullBackOff", "1x30", kind="init_"), labels=_STUCK,
     ),
 )  # fmt: skip

@@ -31,7 +31,7 @@ SLOW = {
     "DriftUnknown", "FanFailed", "FileSystemReadOnly", "GaleraMemberSlow", "HealFailed", "HealRepeated",
     "HostMetricsOld", "HypervisorLookOld", "HypervisorServiceSilent", "InodesFilling", "KilledForMemory",
     "LinkErrors", "LogsMissing", "LogsStopped", "MemcachedEvicts", "MemoryBroken", "MemoryFilling", "MemoryWearing",
-    "ObjectsFailed", "ObjectsStuck", "OvnAgentSilent", "PodNotEnding", "PodStuck", "PodUnscheduled",
+    "ObjectsFailed", "ObjectsStuck", "OvnAgentSilent", "PodCrashes", "PodNotEnding", "PodStuck", "PodUnscheduled",
     "PowerSupplyFailed", "QueueDeep", "RaidDegraded", "RemoteWriteFails", "SiteDrifted", "TemperatureHigh",
     "UnitRestarts", "UnitSilent", "WorkloadDown", "WorkloadShort", "WorkloadsUnasked",
 }  # fmt: skip
