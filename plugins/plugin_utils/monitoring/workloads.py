@@ -37,6 +37,12 @@ def _of_containers(asked: Callable[[str], str], *labels: str) -> str:
     return f"max by ({', '.join(('namespace', 'pod', 'container', *labels))}) ({both})"
 
 
+def _waited(one: str, only: str) -> str:
+    """Return containers that have waited within five minutes, and are still there."""
+    there = f"on (namespace, pod, container) {one}_status_restarts_total"
+    return f"(max_over_time({one}_status_waiting_reason{{{only}}}[5m]) and {there})"
+
+
 def _pods(expr: str, name: str = "pod") -> str:
     return f'label_join({expr}, "object", "/", "namespace", "{name}")'
 
@@ -70,8 +76,7 @@ WORKLOADS: dict[str, AlertRecord] = {
     "PodStuck": _record(
         # One whose image is pulled again and again is between two reasons.
         after="5m", expr=_pods(_of_containers(
-            lambda one: f'max_over_time({one}_status_waiting_reason{{reason!~"{_CRASHES}|{_STARTING}"}}[5m])',
-            "reason",
+            lambda one: _waited(one, f'reason!~"{_CRASHES}|{_STARTING}"'), "reason",
         )),
         what="{container} of pod {object} does not run: {reason}",
         why="the pod does not do its work, and no new one takes its place",
@@ -80,7 +85,7 @@ WORKLOADS: dict[str, AlertRecord] = {
     "PodCrashes": _record(
         # While it runs for a moment, and just after, it does not say that it waits.
         after="3m", expr=_pods(_of_containers(
-            lambda one: f'max_over_time({one}_status_waiting_reason{{reason="{_CRASHES}"}}[5m]) or '
+            lambda one: f"""{_waited(one, f'reason="{_CRASHES}"')} or """
             f"{one}_status_restarts_total - min_over_time({one}_status_restarts_total[10m]) > 2",
         )),
         what="{container} of pod {object} ends and starts again and again",

@@ -28,9 +28,11 @@ def _daemons(wanted: str, there: str) -> Series:
     return _told(f"{name}_desired_number_scheduled", wanted, **own) | _told(f"{name}_number_available", there, **own)
 
 
-def _waits(reason: str, values: str, *, kind: str = "") -> Series:
-    own = {"namespace": "openstack", "pod": "heat-0", "container": "main", "reason": reason}
-    return _told(f"kube_pod_{kind}container_status_waiting_reason", values, **own)
+def _waits(reason: str, values: str, *, kind: str = "", restarts: str = "0x30") -> Series:
+    own = {"namespace": "openstack", "pod": "heat-0", "container": "main"}
+    return _told(f"kube_pod_{kind}container_status_waiting_reason", values, **own, reason=reason) | _restarts(
+        restarts, kind=kind
+    )
 
 
 def _restarts(values: str, *, kind: str = "") -> Series:
@@ -97,6 +99,11 @@ WORKLOAD_CASES = (
     ),
 )  # fmt: skip
 WORKLOADS_ALONE = (
+    Case(  # one that is gone
+        alert="PodStuck", layer="kubernetes", fires=_waits("ImagePullBackOff", "1x13 _x17"),
+        quiet=_waits("ImagePullBackOff", "1x13 _x17", restarts="0x13 stale"),
+        labels=_STUCK | {"reason": "ImagePullBackOff"},
+    ),
     Case(  # what a lost node takes with it is no fault of the workload; one without any pod is told all the same
         alert="WorkloadShort", layer="kubernetes", fires=_members("3x30", "2x30") | _out(0),
         quiet=_members("3x30", "2x30") | _out(1), labels=_SHORT,
