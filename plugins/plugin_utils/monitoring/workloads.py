@@ -18,7 +18,8 @@ _WORKLOADS = {  # label -> kind, pods that there should be, pods that serve
 }  # fmt: skip
 _NO_NODE_OUT = f"unless on () max({NODES_OUT}) > 0"  # of what a node takes with it, NodeNotReady or HostDown tells
 _CRASHES = "CrashLoopBackOff"
-_STARTING = "ContainerCreating|PodInitializing"
+_NOT_STARTING = f'reason!~"{_CRASHES}|ContainerCreating|PodInitializing"'
+_PULLS = '"reason", "ImagePullBackOff", "reason", "ErrImagePull"'
 
 
 def _workloads(serving: str) -> str:
@@ -74,9 +75,9 @@ WORKLOADS: dict[str, AlertRecord] = {
         remedy="kubectl -n {namespace} get pods, then describe and logs of one that is not ready",
     ),
     "PodStuck": _record(
-        # One whose image is pulled again and again is between two reasons.
+        # One whose image is pulled again and again has two reasons by turns.
         after="5m", expr=_pods(_of_containers(
-            lambda one: _waited(one, f'reason!~"{_CRASHES}|{_STARTING}"'), "reason",
+            lambda one: f"label_replace({_waited(one, _NOT_STARTING)}, {_PULLS})", "reason",
         )),
         what="{container} of pod {object} does not run: {reason}",
         why="the pod does not do its work, and no new one takes its place",

@@ -118,8 +118,9 @@ WORKLOADS_ALONE = (
         quiet=_pod("kube_pod_deletion_timestamp", f"{BEGIN - 600}x30") | _out(1), labels=_ENDING,
     ),
     Case(
-        alert="PodStuck", layer="kubernetes", fires=_waits("ErrImagePull", "1x30", kind="init_"),
-        quiet=_waits("PodInitializing", "1x30", kind="init_"), labels=_STUCK | {"reason": "ErrImagePull"},
+        alert="PodStuck", layer="kubernetes",
+        fires=_waits("ErrImagePull", "1x12 _x18", kind="init_") | _waits("ImagePullBackOff", "_x6 1x30", kind="init_"),
+        quiet=_waits("PodInitializing", "1x30", kind="init_"), labels=_STUCK | {"reason": "ImagePullBackOff"},
     ),
     Case(  # that it had many restarts before it was looked at is no fault
         alert="PodCrashes", layer="kubernetes", fires=_restarts("0 0 0 0 0 1 2 3 4 4 5 5 5 6 6 6 6"),
