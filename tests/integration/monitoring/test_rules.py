@@ -76,8 +76,9 @@ def test_every_alert_fires_with_its_object_and_its_words_and_only_then(
     judge: Callable[[list[Alert]], subprocess.CompletedProcess[str]], plan: Plan
 ) -> None:
     # One after the other, as each run judges all rules that one of its tests asks for.
-    alone = [[(one,) for one in ALONE[begin : begin + 8]] for begin in range(0, len(ALONE), 8)]
-    for together in ([EVERY], [KERNEL_CASES], *alone):
+    alone = ([(one,) for one in ALONE[begin : begin + 8]] for begin in range(0, len(ALONE), 8))
+    runs: list[Sequence[Sequence[Case]]] = [[EVERY], [KERNEL_CASES], *alone]
+    for together in runs:
         judged = judge([_test(cases, plan, fires=fires) for cases in together for fires in (True, False)])
         assert judged.returncode == 0, judged.stdout + judged.stderr
 
