@@ -25,6 +25,7 @@ options:
       - V(encrypt) has the API server of a control host use the keys in O(encryption_order), and restarts it. One
         control host at a time. Refuses to drop a key that a Secret in etcd was written with.
       - V(join) joins a prepared host with the credentials O(join). Nothing else is converged.
+      - V(pull) starts to pull O(later_images) in the background; the kubelet pulls those that fail.
       - V(upgrade_look) reports room for images and the health of etcd. Changes nothing.
       - V(upgrade_wake) starts the kubelet of a control host that a killed upgrade has stopped.
       - Of the version in O(cluster), V(upgrade_stage) fetches images and programs, V(upgrade_control) makes one control
@@ -46,7 +47,7 @@ options:
         users and names. Refuses a node of another cluster, and directories of volumes that O(directories) does not
         name.
     type: str
-    choices: [maintain, restart, join, encryption, encrypt, upgrade_look, upgrade_wake, upgrade_stage,
+    choices: [maintain, restart, join, pull, encryption, encrypt, upgrade_look, upgrade_wake, upgrade_stage,
       upgrade_control, upgrade_record, upgrade_kubelet, membership, decide, forget, access, leave_etcd, reset]
     required: true
   name:
@@ -96,7 +97,9 @@ options:
     elements: str
     default: []
   later_images:
-    description: Images that pods will run, in order. A host that becomes a member pulls them in the background.
+    description:
+      - Images that pods will run, in order. A host that becomes a member pulls them in the background, and with
+        O(step=pull) a node does.
     type: list
     elements: str
     default: []
@@ -194,7 +197,7 @@ from ..module_utils._kubeadm import access, encryption, forget, membership, step
 _NODE = ("name", "role", "address", "site", "cluster", "supply", "sandbox_image")
 RULES = {
     "required_if": [
-        *(("step", step, _NODE) for step in ("maintain", "restart", "encrypt", "join", *upgrade.STEPS)),
+        *(("step", step, _NODE) for step in ("maintain", "restart", "encrypt", "join", "pull", *upgrade.STEPS)),
         ("step", "encrypt", ("encryption_order",)),
         *(("step", step, ("name",)) for step in ("encryption", "upgrade_look")),
         ("step", "join", ("join",)),
@@ -212,6 +215,7 @@ def main() -> None:
     run_step(
         {
             **{step: partial(steps.make, step) for step in ("maintain", "restart", "join")},
+            "pull": steps.pull,
             "encryption": encryption.look,
             "encrypt": steps.encrypt,
             "upgrade_look": upgrade.look,

@@ -142,7 +142,7 @@ def _become_member(
             half_made.begin(host.paths, half_made.HalfMade(cluster=node.site, verb="init"))
             forget_network(host, changes)
             _init(host)
-        _pull_later(node, host, changes)
+        pull_later(node, host, changes)
     elif join:
         if _note(changes, "join the cluster", node, "blank"):
             half_made.begin(host.paths, half_made.HalfMade(cluster=node.site, verb="join"))
@@ -154,7 +154,7 @@ def _become_member(
             _note(changes, "join the cluster", node, was.value)
         else:
             _pull(node, host)
-        _pull_later(node, host, changes)
+        pull_later(node, host, changes)
         return found
     return found if changes.check else _ended(node, host, result, expected_ca=expected_ca)
 
@@ -284,7 +284,7 @@ def _pull(node: Node, host: NodeHost) -> None:
         host.run(["crictl", "pull", image], timeout=300, why=why)
 
 
-def _pull_later(node: Node, host: NodeHost, changes: Changes) -> None:
+def pull_later(node: Node, host: NodeHost, changes: Changes) -> None:
     """Pull images of later pods in the background, in sequence; the kubelet pulls those that fail."""
     if node.later_images and changes.add(f"pull in the background: {', '.join(node.later_images)}"):
         pulls = [f"--property=ExecStartPre=-{CRICTL} pull {image}" for image in node.later_images]

@@ -8,7 +8,7 @@ from .._base.changes import Changes
 from .._plan.decode import from_dict
 from . import encryption
 from . import leave as leaving
-from .converge import converge
+from .converge import converge, pull_later
 from .host import NodeHost
 from .spec import Join, Node
 
@@ -35,6 +35,13 @@ def make(step: str, changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
         expected_ca=given["expected_ca"],
         rolling_restart=step == "restart",
     ).result()
+
+
+def pull(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
+    """Have the node pull what later pods run, in the background. Raises OptionError."""
+    node = node_of(given)
+    pull_later(node, NodeHost(name=node.name), changes)
+    return changes.result()
 
 
 def encrypt(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host.downloads import Download
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
@@ -78,6 +79,14 @@ def test_a_host_that_becomes_a_member_pulls_what_pods_will_run_in_the_background
         assert line not in run(node, host, join=JOIN).actions
     assert run(node, host, expected_ca=FINGERPRINT).actions == [], "a member pulls nothing"
     assert "systemd-run" not in [argv[0] for argv in host.commands]
+
+
+def test_a_member_pulls_the_images_of_a_release_to_come_when_it_is_asked(worker: Node, host: FakeHost) -> None:
+    for check, commands in ((True, []), (False, ["systemd-run"])):
+        changes = Changes(check=check)
+        steps.pull_later(dataclasses.replace(worker, later_images=("api:2",)), host, changes)
+        assert changes.done == ["pull in the background: api:2"]
+        assert [argv[0] for argv in host.commands] == commands
 
 
 def test_a_node_whose_images_are_not_pulled_in_the_background_is_made_with_a_warning(
