@@ -6,9 +6,11 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-# Mount the prepared file over /etc/hosts, then exec the command. $1 is the file, the rest is the command.
-_ENTER = 'mount --bind "$1" /etc/hosts && shift && exec "$@"'
-_ENTER_ONCE = 'mount --bind "$1" /etc/hosts && rm -f "$1" && shift && exec "$@"'
+# Mount the prepared file over /etc/hosts, then exec the command. $1 is the file, the rest is the command. In a shell
+# that was entered once, /etc/hosts is a removed file, over which nothing can be mounted: that one goes, here alone.
+_MOUNT = 'umount /etc/hosts 2>/dev/null; mount --bind "$1" /etc/hosts'
+_ENTER = f'{_MOUNT} && shift && exec "$@"'
+_ENTER_ONCE = f'{_MOUNT} && rm -f "$1" && shift && exec "$@"'
 
 
 def hosts_text(machine: str, names: Mapping[str, str], site: str) -> str:

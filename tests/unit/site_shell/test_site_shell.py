@@ -13,7 +13,7 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils import site_shell
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.site_names import hosts_text
+from ansible_collections.groundup.cloud.plugins.plugin_utils.site_names import entering, hosts_text
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault import open_store
 
 LAB = Path(__file__).resolve().parents[3] / "inventories/lab/site.yml"
@@ -119,6 +119,20 @@ def test_a_command_sees_the_names_and_the_tools_and_the_machine_does_not(
     assert "cloud=lab an argument" in done.stdout
     assert Path("/etc/hosts").read_bytes() == machine
     assert not list(home.glob("groundup-hosts-*"))
+
+
+@pytest.mark.root
+def test_in_a_shell_for_a_site_a_command_gets_names_of_its_own(home: Path) -> None:
+    """The shell's file is removed at once, and nothing can be mounted over a removed file."""
+    shell, own = home / "shell", home / "own"
+    shell.write_text("192.0.2.1 of-the-shell\n")
+    own.write_text("192.0.2.2 of-the-command\n")
+    machine = Path("/etc/hosts").read_bytes()
+    done = subprocess.run(
+        [*entering(shell, once=True), *entering(own), "cat", "/etc/hosts"], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, shell.exists()) == (own.read_text(), False)
+    assert Path("/etc/hosts").read_bytes() == machine
 
 
 @pytest.mark.root
