@@ -134,16 +134,6 @@ def test_an_allowed_step_of_the_release_is_none_that_a_rollout_makes_unasked() -
     assert decide(step("2026.1", "2026.2"), force=["release-step"])
 
 
-def test_images_whose_tags_tell_no_release_are_not_exchanged_unasked() -> None:
-    def step(before: str, after: str, *, of: str = "nova") -> list[str]:
-        runs, objects = ((stateful(3, image=f"{REGISTRY}/it:{tag}"),) for tag in (before, after))
-        return [*judge(release(of), live="2026.1.0", runs=runs, objects=objects)]
-
-    assert step("7", "8") == step("7", "2026.1") == ["release-unknown"]
-    assert step("7", "7") == step("2026.1", "8") == []
-    assert step("7", "8", of="mariadb") == [], "it has none"
-
-
 def test_the_built_in_charts_serve_each_release_by_their_own_number() -> None:
     plan: Any = FakePlan(OpenStack((release("keystone"), release("glance", version="2025.2.0")), release="2026.2"))
     found = reasons_against(plan, ChangePreview(rendered={}, diffs={}, live={}, broken={}), {})
