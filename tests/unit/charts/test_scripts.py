@@ -222,8 +222,8 @@ def test_domains_are_made_once_and_their_configuration_is_brought_up_to_date(
     path.write_text('{"corp": {"identity": {"driver": "ldap"}}}')
     monkeypatch.setattr(domains.sys, "argv", ["domains.py", str(path)])
     for driver in ("ldap", "sql"):
-        given = {"password": "a$b%c", "user_filter": "(cn=100%)", "page_size": 500}
-        path.write_text(json.dumps({"corp": {"identity": {"driver": driver}, "ldap": given}}))
+        options = {"password": "a$b%c", "user_filter": "(cn=100%)", "page_size": 500}
+        path.write_text(json.dumps({"corp": {"identity": {"driver": driver}, "ldap": options}}))
         domains.main()
         found = {"password": r"a\$b%c", "user_filter": "(cn=100%%)", "page_size": 500}
         wanted = {"identity": {"driver": driver}, "ldap": found}
