@@ -1,9 +1,11 @@
-"""Whether a run is a dry run."""
+"""Whether a run is a dry run, or part of another."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+WITHIN_RUN = "GROUNDUP_WITHIN_RUN"  # in the environment of runs that are part of another
 
 
 def dry_run(variables: Mapping[str, Any]) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 NOT_FOUND = 404
+SENSITIVE = "password"  # Keystone puts it where another text has %(password)s
 
 
 class Keystone:
@@ -60,7 +61,7 @@ class Keystone:
             same = [self.call("POST", "/domains", {"domain": {"name": name, "enabled": True}})[0]["domain"]]
         return str(same[0]["id"])
 
-    def configure(self, name: str, config: dict[str, Any]) -> None:
+    def configure(self, name: str, config: dict[str, dict[str, Any]]) -> None:
         """Put ``config`` in place of the configuration of domain ``name``, which is made when it is missing.
 
         A domain of accounts in Keystone's own database is refused: a directory would hide them all.
@@ -77,7 +78,19 @@ class Keystone:
                     f"domain {name} has {len(users['users'])} users of its own, such as {users['users'][0]['name']}: "
                     "write another domain's name into identity.domains, or delete them"
                 )
-        self.call("PUT", f"/domains/{domain}/config", {"config": config})
+        written = {
+            section: {option: literal(option, value) for option, value in options.items()}
+            for section, options in config.items()
+        }
+        self.call("PUT", f"/domains/{domain}/config", {"config": written})
+
+
+def literal(option: str, value: Any) -> Any:
+    """Return ``value`` so that Keystone reads it as it is: in a text, a dollar and a percent sign begin a reference."""
+    if not isinstance(value, str):
+        return value
+    text = value.replace("$", r"\$")  # not "$$", which means something else after a backslash
+    return text if option == SENSITIVE else text.replace("%", "%%")
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -51,14 +51,33 @@ def open_work(plan: Plan, site_file: str) -> Iterator[str]:
 
 
 def _runs(site_file: Path) -> set[str]:
-    """Return the playbooks of this collection that run on this machine with ``site_file``."""
+    """Return the playbooks of this collection that run on this machine with ``site_file``.
+
+    One that names no inventory has it by Ansible's own configuration, perhaps.
+    """
     found = set[str]()
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             words = (process / "cmdline").read_text(encoding="utf-8", errors="replace").split("\0")
-            files = [process / "cwd" / word.removeprefix("--inventory=") for word in words
-                     if word.endswith(site_file.name)]  # fmt: skip
-            program = any(Path(word).name == "ansible-playbook" for word in words[:3])
-            if program and any(one.samefile(site_file) for one in files):
-                found |= {named[1] for word in words if (named := _PLAYBOOK.fullmatch(word))}
+            if any(Path(word).name == "ansible-playbook" for word in words[:3]):
+                inventories = [process / "cwd" / word for word in _inventories(words)]
+                if not inventories or any(_has(one, site_file) for one in inventories):
+                    found |= {named[1] for word in words if (named := _PLAYBOOK.fullmatch(word))}
     return found
+
+
+def _inventories(words: Sequence[str]) -> Iterator[str]:
+    """Yield the inventories that the ``words`` of a command name."""
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        option, equals, value = word.partition("=")
+        if option in ("-i", "--inventory", "--inventory-file"):
+            yield value if equals else following
+        elif word.startswith("-i"):
+            yield word.removeprefix("-i")
+
+
+def _has(inventory: Path, site_file: Path) -> bool:
+    """Return whether ``inventory`` is ``site_file``, or a directory that Ansible finds it in."""
+    if inventory.is_dir():
+        return inventory.resolve() in site_file.resolve().parents
+    return inventory.exists() and inventory.samefile(site_file)

@@ -27,9 +27,9 @@ from .. import site_identity
 from ..errors import GroundupError
 from ..lifetime import identity, lives
 from ..paths import state_dir
+from ..run_mode import WITHIN_RUN
 
 FILE = "runs.jsonl"  # in the state directory
-_WITHIN = "GROUNDUP_WITHIN_RUN"  # of runs that are part of another: they are not recorded
 _DAYS, _MOST = 14, 200
 _PATIENCE = 2.0  # seconds: another run writes meanwhile
 _ANSWER = 5.0  # seconds for the monitoring host
@@ -48,7 +48,10 @@ Row = dict[str, Any]
 
 def is_whole() -> bool:
     """Return whether this run is no part of a recorded one; what it starts from now on is."""
-    return not os.environ.get(_WITHIN) and bool(os.environ.setdefault(_WITHIN, "1"))
+    if os.environ.get(WITHIN_RUN):
+        return False
+    os.environ[WITHIN_RUN] = "1"
+    return True
 
 
 def begun(options: Mapping[str, Any], *, check: bool, began: float) -> Row:
@@ -109,7 +112,7 @@ def _option(templar: Any, variables: Mapping[str, Any]) -> Callable[[str], Any]:
 def record(site: str, row: Row) -> list[Row]:
     """Write ``row`` in place of the former one of its process; return all, oldest first.
 
-    Of runs of the same that ended well and changed nothing, the last one stays, and how many there were. Before the
+    Of runs of the same that changed nothing and ended alike, the last one stays, and how many there were. Before the
     site has a state directory, nothing is written. Raises GroundupError, OSError.
     """
     home = state_dir(site)
@@ -118,7 +121,7 @@ def record(site: str, row: Row) -> list[Row]:
     with locked(home / f".{FILE}.lock", timeout=_PATIENCE):
         rows = [one for one in _rows(home / FILE) if one["process"] != row["process"]]
         former = next((one for one in reversed(rows) if all(one.get(key) == row[key] for key in _SAME)), None)
-        if former and _quiet(former) and _quiet(row):
+        if former and _alike(former, row):
             rows.remove(former)
             row |= {"times": former.get("times", 1) + 1, "since": former.get("since", former["began"])}
         rows = sorted([*rows, row], key=lambda one: float(one["began"]))
@@ -127,8 +130,10 @@ def record(site: str, row: Row) -> list[Row]:
     return rows
 
 
-def _quiet(row: Row) -> bool:
-    return "ended" in row and not any(row.get(key) for key in ("stopped", "without", "changed", "would_change"))
+def _alike(former: Row, row: Row) -> bool:
+    """Return whether both changed nothing and ended in the same way: what a timer starts may fail for days."""
+    quiet = all("ended" in one and not one.get("changed") and not one.get("would_change") for one in (former, row))
+    return quiet and all(former.get(key) == row.get(key) for key in ("stopped", "failed", "without"))
 
 
 def _rows(path: Path) -> list[Row]:

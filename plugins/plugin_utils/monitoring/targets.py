@@ -5,6 +5,7 @@ Prometheus and VictoriaMetrics read both. Paths are relative to the configuratio
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -12,6 +13,12 @@ from ...module_utils._monitoring.verify import LOGS
 from ..plan.types import Plan
 from .jobs import JOBS, Credential, JobRecord, counted, writers
 from .logs import SILENT
+
+# What the monitoring host alone tells. Rules take it of any host: one that is somebody else's would hide an alert.
+_WHOLE_SITE = (
+    "groundup_(backup|capacity|cronjob|drift|heal|hypervisor|nodes|redfish|workloads)(_.+)?|redfish_.+|"
+    "kube_(daemonset|deployment|pod|statefulset)_.+"
+)
 
 
 def targets(plan: Plan) -> dict[str, list[dict[str, Any]]]:
@@ -52,14 +59,15 @@ def scrape(plan: Plan, *, interval: int, buckets: Collection[str]) -> dict[str, 
 
     Of histograms, ``buckets`` (names of metrics) are kept: those of an API server are most of all series.
     """
+    own = plan.monitoring.host if plan.monitoring else ""
     return {
         "global": {"scrape_interval": f"{interval}s", "external_labels": {"site": plan.site}},
-        "scrape_configs": [_job(name, JOBS[name], buckets) for name in counted(plan)],
+        "scrape_configs": [_job(name, JOBS[name], buckets, own=own) for name in counted(plan)],
     }
 
 
-def _job(name: str, job: JobRecord, buckets: Collection[str]) -> dict[str, Any]:
-    asked = "__tmp_asked"
+def _job(name: str, job: JobRecord, buckets: Collection[str], *, own: str) -> dict[str, Any]:
+    asked, whole = "__tmp_asked", "__tmp_whole"
     return {
         "job_name": name,
         "metrics_path": job.path,
@@ -67,9 +75,12 @@ def _job(name: str, job: JobRecord, buckets: Collection[str]) -> dict[str, Any]:
         "file_sd_configs": [{"files": [f"targets/{job.layer}.json"]}],
         "relabel_configs": [{"action": "keep", "source_labels": ["job"], "regex": name}],
         "metric_relabel_configs": [
+            {"target_label": whole, "replacement": ""},  # what a target has set itself
+            {"source_labels": ["object"], "regex": re.escape(own), "target_label": whole, "replacement": "1"},
+            {"action": "drop", "source_labels": [whole, "__name__"], "regex": f";({_WHOLE_SITE})"},
             {"source_labels": ["__name__"], "regex": "|".join(buckets), "target_label": asked, "replacement": "1"},
             {"action": "drop", "source_labels": [asked, "__name__"], "regex": ";.+_bucket"},
-            {"action": "labeldrop", "regex": asked},
+            {"action": "labeldrop", "regex": f"{asked}|{whole}"},
         ],
     }
 

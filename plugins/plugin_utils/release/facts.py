@@ -51,6 +51,7 @@ class ReportedService:
 class ReleaseFacts:
     running: dict[str, frozenset[str]]  # release of Helm -> OpenStack releases of its images
     retired: dict[str, frozenset[str]] = field(default_factory=dict)  # the same of services that left the site file
+    untold: frozenset[str] = frozenset()  # releases of Helm of OpenStack's services whose images tell none
     lacking: frozenset[str] = frozenset()  # releases of Helm of the site file that were never rolled out
     services: tuple[ReportedService, ...] = ()
     namespace: str = "openstack"
@@ -91,6 +92,7 @@ def look(plan: Plan, api: Api, password: str) -> ReleaseFacts:
     return ReleaseFacts(
         running={name: found for name, found in running.items() if found},
         retired={one.name: found for one in left if (found := pairs.releases(one.objects))},
+        untold=frozenset(name for name, found in running.items() if not found and RECORDS[name].of_openstack),
         lacking=frozenset(name for _, name in ours - live.keys()),
         unfinished=frozenset(live[key].name for key in ours & live.keys() if live[key].status != "deployed"),
         services=asked(MARIADB, "records of services", lambda: _recorded(services(plan, api), here)),

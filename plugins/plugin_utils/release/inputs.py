@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from ...module_utils._base.consent import Reason
 from ...module_utils._base.text import few
 from ..plan.types import Plan
+from ..rollout.gate import pairs
+from ..services.record import CLIENT
 from ..upgrade.journal import Upgrade
 from .facts import ReleaseFacts
 from .judge import COMPUTE
@@ -27,9 +29,13 @@ def inputs(plan: Plan) -> dict[str, list[str]]:
 def changed(plan: Plan, facts: ReleaseFacts, opened: Upgrade | None) -> Iterator[Reason]:
     """Yield what the site file says otherwise than when the step began, with the remedy.
 
-    A service that left it is named by its pods, as before a step. A hypervisor that came to it is none yet.
+    A service that left it is named by its pods, as before a step. A hypervisor that came to it is none yet. Before a
+    step: what would hide its end.
     """
-    if opened is None or not opened.inputs:  # begun by a version that did not write them down
+    if opened is None:
+        yield from _untold(plan)
+        return
+    if not opened.inputs:  # begun by a version that did not write them down
         return
     now = inputs(plan)
     for key in (_CHARTS, _NAMESPACE):
@@ -47,3 +53,14 @@ def changed(plan: Plan, facts: ReleaseFacts, opened: Upgrade | None) -> Iterator
             text=f"{_MACHINES} lacks {few(left)} since the step began, and Nova knows nova-compute there: it would "
             f"keep the former release. Write it again, or ansible-playbook groundup.cloud.retire -e machine={left[0]}"
         )
+
+
+def _untold(plan: Plan) -> Iterator[Reason]:
+    """Yield images of OpenStack by whose tags nobody could say, once they run, that a service has the release."""
+    release = plan.openstack.release
+    for name, image in sorted(plan.supply.images.items()):
+        if name.startswith("openstack") and name != CLIENT and pairs.of_image(image) != release:
+            yield Reason(
+                text=f"supply.images.{name} is {image}, whose tag does not tell {release}: write a reference whose tag "
+                f"begins with it, as in name:{release}-7"
+            )

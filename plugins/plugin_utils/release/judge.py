@@ -47,6 +47,12 @@ def _file(facts: ReleaseFacts, target: str) -> Iterator[StatusRow]:
             remedy="write it there again. Before a step, and after one, ansible-playbook groundup.cloud.openstack "
             f"-e '{remove}' removes it",
         )  # fmt: skip
+    for name in sorted(facts.untold):
+        yield StatusRow(
+            name=name, state="broken", what="the tags of its images do not tell their release", facts={ADDED: True},
+            remedy="write into supply.images references whose tags begin with the release that runs, as in "
+            "name:2026.1-7, and run groundup.cloud.openstack",
+        )  # fmt: skip
     for name in sorted(facts.lacking):
         yield StatusRow(
             name=name, state="broken", what="is in openstack.services, and was never rolled out", facts={ADDED: True},

@@ -21,6 +21,7 @@ class Left:
     services: tuple[str, ...] = ()  # releases of Helm, in order
     retired: tuple[str, ...] = ()  # former ones that left the site file: no run changes them
     unfinished: tuple[str, ...] = ()  # of them, new ones whose rollout was interrupted
+    untold: tuple[str, ...] = ()  # services of which nobody can say whether they have the release
     lost: tuple[str, ...] = ()  # hypervisors of an open step that do not report: each changes alone, before all others
     batches: tuple[tuple[str, ...], ...] = ()  # hypervisors that change together, the lost ones first
     away: tuple[str, ...] = ()  # hypervisors that the step waits for at its end
@@ -33,8 +34,8 @@ class Left:
     def versions(self) -> Left:
         """Return what keeps services and hypervisors from having one release."""
         return Left(
-            services=self.services, retired=self.retired, unfinished=self.unfinished, lost=self.lost,
-            batches=self.batches, away=self.away,
+            services=self.services, retired=self.retired, unfinished=self.unfinished, untold=self.untold,
+            lost=self.lost, batches=self.batches, away=self.away,
         )  # fmt: skip
 
     @property
@@ -57,6 +58,7 @@ class Left:
             *(f"{name}: expand its schema, roll its pods, contract" for name in self.services),
             *(f"{name}: is not in openstack.services, and keeps the former release" for name in self.retired),
             *(f"{name}: go on with its rollout, which was interrupted" for name in self.unfinished),
+            *(f"{name}: the tags of its images do not tell their release" for name in self.untold),
             *(f"nova-compute and Neutron's agent of {self._told(batch)}" for batch in self.batches),
             *(f"{name}: {self._waits(name)}; the end of the step waits for it" for name in self.away),
             *([f"restart without the former release's messages: {', '.join(self.pinned)}"] if self.pinned else []),
@@ -99,6 +101,7 @@ def left(
         services=services,
         retired=tuple(sorted(former(facts.retired, target))),
         unfinished=unfinished,
+        untold=tuple(sorted(facts.untold)),
         lost=lost,
         batches=(
             *((name,) for name in lost),

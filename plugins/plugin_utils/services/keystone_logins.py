@@ -23,6 +23,16 @@ _SPARE = 2  # keys: the newest, which signs next, and the one that signs
 _OBJECT = "Deployment/keystone-api"
 
 
+def literal(text: str) -> str:
+    """Return ``text`` as oslo.config has to find it: a dollar alone begins the name of another option."""
+    return text.replace("$", r"\$")  # not "$$", which means something else after a backslash
+
+
+def plain(literal: str) -> str:
+    """Return what oslo.config reads of `literal`."""
+    return literal.replace(r"\$", "$")
+
+
 def keys(token_life: int) -> int:
     """Return how many Fernet keys are kept, so that each token can be read until its end."""
     return -(-(token_life + AFTERLIFE) // ROTATION) + _SPARE
@@ -49,8 +59,8 @@ def judge_life(issued: str, expires: str, planned: int) -> Check:
 def judge_passwords(answer: Any, logins: LoginPlan) -> Check:
     """Check that Keystone tells people the planned rules. ``answer``: of its domain's security_compliance."""
     said = (answer or {}).get("config", {}).get("security_compliance", {}) if isinstance(answer, dict) else {}
-    planned = logins.compliance["password_regex"].replace("$$", "$")
+    planned = plain(logins.compliance["password_regex"])
     ok = said.get("password_regex") == planned
     wrong = f"Keystone asks for {said.get('password_regex') or 'nothing'}, the plan for {planned}"
-    detail = logins.compliance["password_regex_description"] if ok else wrong
+    detail = plain(logins.compliance["password_regex_description"]) if ok else wrong
     return Check(name="password rules", ok=ok, detail=detail, object=_OBJECT)

@@ -80,6 +80,9 @@ class Advice:
     remedy: str
 
 
+CLIENT = "openstack-client"  # an image: what a job asks by may be of another release
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceRecord:
     """An OpenStack service, or infrastructure that services share."""
@@ -137,6 +140,11 @@ class ServiceRecord:
     def apis(self) -> tuple[PublicApi, ...]:
         """All its public APIs, that of the catalog first."""
         return (self.api, *self.more_apis) if self.api else ()
+
+    @property
+    def of_openstack(self) -> bool:
+        """Whether its pods run images of OpenStack itself, whose tags tell the release."""
+        return any(name.startswith("openstack") and name != CLIENT for name in self.images.values())
 
     @property
     def label(self) -> str:

@@ -67,7 +67,7 @@ def test_a_volume_gets_the_copy_keeps_what_it_had_and_goes_on_after_a_kill(
     killed = SCRIPT.replace('  sync; touch "$kept/emptied"', "  exit 9")
     assert target.run(("bash", "-c", killed, *arguments), source=[bytes(stream), accounts]).code == 9
     assert not (data / "mysql").exists()  # the chart's start program sees no database
-    killed = SCRIPT.replace('  mv "$kept/new/mysql" .', "  exit 9")
+    killed = SCRIPT.replace("  [ -e mysql ] || mv", "  exit 9; mv")
     assert target.run(("bash", "-c", killed, *arguments), source=[bytes(stream), accounts]).code == 9
     assert not (data / "mysql").exists()
     for _ in range(2):  # once more: nothing is done

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import job as restore_job
 from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore import journal, workloads
-from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.mariadb import Members
+from ansible_collections.groundup.cloud.plugins.plugin_utils.backup.restore.mariadb import SCRIPT, Members
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
@@ -94,6 +96,22 @@ def test_nothing_ends_before_the_operator_knows_who_is_away(
     with pytest.raises(GroundupError, match=re.escape(said)):
         job(plan, parts=["mariadb"], force=force).mariadb(restored.statements)
     assert bool(cluster.asked) is ends
+
+
+def test_data_that_a_killed_run_has_moved_are_gone_on_with(tmp_path: Path) -> None:
+    kept = tmp_path / f".before-restore-{BEGUN.name}.sst"
+    (kept / "new/mysql").mkdir(parents=True)
+    for name in ("prepared", "emptied", "new/ibdata1"):
+        (kept / name).touch()
+
+    def run(script: str) -> int:
+        argv = ["bash", "-c", f"sync() {{ :; }}\n{script}", "restore", str(tmp_path), BEGUN.name, "1", "", "0"]
+        return subprocess.run(argv, check=False).returncode
+
+    assert run(SCRIPT.replace('sync; touch "$kept/done"', "exit 9")) == 9
+    assert run(SCRIPT) == 0
+    assert {one.name for one in tmp_path.iterdir()} == {kept.name, "ibdata1", "mysql"}
+    assert (kept / "done").exists()
 
 
 BEGUN = journal.Restore(name="20261128T150000Z", set="s", sha256="0", parts=("mariadb",))

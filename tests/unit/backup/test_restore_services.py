@@ -73,6 +73,18 @@ def test_keystones_keys_take_the_place_of_others_with_consent_alone(plan: Plan, 
     assert job(plan, parts=parts).services()["changes"] == done["changes"][1:], "a run that goes on does what is left"
 
 
+def test_keys_that_were_rotated_before_a_run_goes_on_are_set_aside_beside_the_first(
+    plan: Plan, made: Make, cluster: Cluster
+) -> None:
+    made(contents={"openstack-keys": json.dumps(SET).encode()})
+    former, rotated = cluster.secrets[TOKENS], Cluster.coded({"0": "newer", "5": "next", "4": "signs"})
+    job(plan, parts=["openstack-keys"], force=["overwrite"]).decide({})
+    for keys in (former, rotated, former):  # by a CronJob; the last: killed before they were replaced
+        cluster.secrets[TOKENS] = keys
+        job(plan, parts=["openstack-keys"]).services()
+    assert [keys for name, keys in sorted(cluster.secrets.items()) if "before" in name] == [former, rotated]
+
+
 def test_keys_that_are_lost_are_made_again_and_what_nobody_can_say_needs_consent(
     plan: Plan, made: Make, cluster: Cluster
 ) -> None:

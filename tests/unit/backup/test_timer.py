@@ -22,6 +22,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types imp
     HealPlan,
     MonitoringPlan,
 )
+from ansible_collections.groundup.cloud.plugins.plugin_utils.run_mode import WITHIN_RUN
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status.backup_sets import set_rows
 from ansible_collections.groundup.cloud.tests.unit.monitoring.sites import planned
 
@@ -81,6 +82,16 @@ def test_the_timer_runs_the_playbook_with_the_password_file_and_never_the_passwo
     assert converged(scheduled(plan)) == []
     assert converged(plan) == [f"remove {machine}/units/groundup-backup-lab.{kind}" for kind in ("timer", "service")]
     assert converged(plan) == []
+
+
+def test_a_timer_that_changes_is_off_until_its_run_has_started_it(plan: Plan, machine: Path) -> None:
+    """A killed run would leave one of the former text, which the next takes for that of its file."""
+    converged(scheduled(plan))
+    (machine / "told").unlink()
+    (machine / "shown").write_text("ActiveState=active\nResult=success\n")
+    converged(replace(plan, backups=BackupPlan(schedule="*-*-* 03:00")))
+    told = [one.split()[0] for one in (machine / "told").read_text().splitlines()]
+    assert told == ["stop", "daemon-reload", "enable", "restart"]
 
 
 def test_a_site_is_compared_by_a_timer_that_takes_drift_for_no_failure(plan: Plan, machine: Path) -> None:
@@ -181,5 +192,15 @@ def test_status_says_that_the_timer_is_off_or_that_its_last_run_failed(plan: Pla
     assert [one.name for one in set_rows(plan, days=2)] == ["sets"]
 
 
-def test_what_systemd_reads_into_a_value_is_escaped() -> None:
+def test_what_systemd_reads_into_a_word_is_escaped() -> None:
     assert timer._quoted('a "b" %h $x \\') == '"a \\"b\\" %%h $$x \\\\"'
+    assert timer._quoted('a "b" %h $x \\', dollars=False) == '"a \\"b\\" %%h $x \\\\"', "of the environment"
+
+
+def test_what_a_timer_starts_is_a_run_of_its_own(plan: Plan, machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(WITHIN_RUN, "1")  # as of the run that makes the timer
+    monkeypatch.setenv("GROUNDUP_CACHE", "/srv/a$b")
+    converged(scheduled(plan))
+    service = (machine / "units/groundup-backup-lab.service").read_text()
+    assert WITHIN_RUN not in service
+    assert 'Environment="GROUNDUP_CACHE=/srv/a$b"\n' in service

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from ansible_collections.groundup.cloud.tests.unit.oslo import read
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -202,6 +203,13 @@ class Identity(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+@given(st.text())
+def test_keystone_reads_the_options_of_a_domain_as_they_are_given(text: str) -> None:
+    assert read(domains.literal("password", text)) == text
+    # In other texts, Keystone puts the password first, as Python's % does.
+    assert read(domains.literal("user_filter", text) % {"password": "word"}) == text
+
+
 def test_domains_are_made_once_and_their_configuration_is_brought_up_to_date(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,9 +222,12 @@ def test_domains_are_made_once_and_their_configuration_is_brought_up_to_date(
     path.write_text('{"corp": {"identity": {"driver": "ldap"}}}')
     monkeypatch.setattr(domains.sys, "argv", ["domains.py", str(path)])
     for driver in ("ldap", "sql"):
-        path.write_text(json.dumps({"corp": {"identity": {"driver": driver}}}))
+        options = {"password": "a$b%c", "user_filter": "(cn=100%)", "page_size": 500}
+        path.write_text(json.dumps({"corp": {"identity": {"driver": driver}, "ldap": options}}))
         domains.main()
-        assert Identity.configured["/v3/domains/id-corp/config"] == ("PUT", {"identity": {"driver": driver}})
+        found = {"password": r"a\$b%c", "user_filter": "(cn=100%%)", "page_size": 500}
+        wanted = {"identity": {"driver": driver}, "ldap": found}
+        assert Identity.configured["/v3/domains/id-corp/config"] == ("PUT", wanted)
     assert set(Identity.known) == {"corp"}
     # A domain of users of its own: a directory would hide them.
     monkeypatch.setattr(Identity, "users", [{"name": "ada"}])

@@ -248,9 +248,8 @@ def playing(tmp_path: Path) -> Iterator[Callable[..., None]]:
     started: list[subprocess.Popen[bytes]] = []
     (tmp_path / "ansible-playbook").write_text("import time; time.sleep(60)\n")
 
-    def start(playbook: str, site: str = "site.yml") -> None:
-        (tmp_path / site).touch()
-        words = [sys.executable, str(tmp_path / "ansible-playbook"), "-i", site, playbook]
+    def start(playbook: str, *options: str) -> None:
+        words = [sys.executable, str(tmp_path / "ansible-playbook"), *options, playbook]
         started.append(subprocess.Popen(words, cwd=tmp_path))
 
     yield start
@@ -260,11 +259,19 @@ def playing(tmp_path: Path) -> Iterator[Callable[..., None]]:
 
 
 def test_a_playbook_that_runs_here_on_the_site_is_under_way(playing: Callable[..., None], tmp_path: Path) -> None:
+    site = tmp_path / "sites/cloud/site.yml"
+    for one in (site, site.with_name("other.yml"), tmp_path / "elsewhere/site.yml"):
+        one.parent.mkdir(parents=True, exist_ok=True)
+        one.touch()
     for playbook in ("groundup.cloud.drain", "/srv/cloud/playbooks/erase.yml", "groundup.cloud.drift", "/srv/own.yml"):
-        playing(playbook)
-    playing("groundup.cloud.patch", "other-site.yml")
-    end, wanted = time.monotonic() + 10, {"drain", "erase", "drift"}
-    while (found := open_work._runs(tmp_path / "site.yml")) != wanted and time.monotonic() < end:
+        playing(playbook, "-i", "sites/cloud/site.yml")
+    playing("groundup.cloud.retire", "-i", "no-file,", "--inventory=sites")  # directories, in which Ansible finds it
+    playing("groundup.cloud.remove", "-isites/cloud")
+    playing("groundup.cloud.undrain", "--forks", "9")  # ansible.cfg may name it
+    playing("groundup.cloud.patch", "-i", "sites/cloud/other.yml")
+    playing("groundup.cloud.rotate", "-i", "elsewhere")
+    end, wanted = time.monotonic() + 10, {"drain", "erase", "drift", "retire", "remove", "undrain"}
+    while (found := open_work._runs(site)) != wanted and time.monotonic() < end:
         time.sleep(0.05)
     assert found == wanted
     assert "drift" in open_work._BESIDE, "its own run"

@@ -15,6 +15,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.lifetime import identity
 from ansible_collections.groundup.cloud.plugins.plugin_utils.monitoring import runs
+from ansible_collections.groundup.cloud.plugins.plugin_utils.run_mode import WITHIN_RUN
 
 OPTIONS: dict[str, Any] = {
     "args": ("groundup.cloud.site",), "tags": ("all",), "skip_tags": (), "subset": "worker-1",
@@ -98,6 +99,15 @@ def test_of_runs_that_change_nothing_the_last_one_and_their_number_stay() -> Non
     assert [one.get("times", 1) for one in rows] == [4, 1, 1, 1, 1]
 
 
+@pytest.mark.usefixtures("home")
+def test_of_runs_that_fail_alike_the_last_one_and_their_number_stay() -> None:
+    lost = WELL | {"ended": time.time(), "stopped": True, "failed": "host on worker-1"}
+    for number in range(3):
+        rows = runs.record("lab", row(100 - number, process=f"a:{number}:1") | lost)
+    rows = runs.record("lab", row(9, process="b:1:1") | lost | {"failed": "host on worker-2"})
+    assert [one.get("times", 1) for one in rows] == [3, 1]
+
+
 def test_before_there_is_a_state_directory_nothing_is_written(home: Path) -> None:
     home.rmdir()
     assert runs.record("lab", row()) == []
@@ -106,6 +116,8 @@ def test_before_there_is_a_state_directory_nothing_is_written(home: Path) -> Non
 
 def test_what_a_recorded_run_starts_is_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", {})
+    assert [runs.is_whole(), runs.is_whole()] == [True, False]
+    monkeypatch.setattr(os, "environ", {WITHIN_RUN: ""})  # of a layer that drift mends
     assert [runs.is_whole(), runs.is_whole()] == [True, False]
 
 

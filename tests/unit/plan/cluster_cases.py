@@ -198,4 +198,11 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         {"supply/images": {"openstack": "r.example/o:2025.2"}},
         "openstack.release",
     ),
+    (
+        "image-release-mismatch",
+        "error",
+        "lab",
+        {"supply/images": {"openstack": "r.example/o:2025.2" + DIGEST}},
+        "supply.images.openstack",
+    ),
 ]

@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.keystone_logins import AFTERLIFE, ROTATION, keys
 from ansible_collections.groundup.cloud.plugins.plugin_utils.vault.names import password
+from ansible_collections.groundup.cloud.tests.unit.oslo import read
 
 PlanOf = Callable[..., Plan]
 
@@ -40,6 +41,7 @@ def test_wrong_passwords_lock_accounts_where_those_of_services_are_exempt(plan_o
         ({"length": 16}, "a" * 16, "a" * 15),
         ({"regex": "(?=.*[0-9])", "explanation": "with a digit"}, "a" * 11 + "1", "a" * 12),
         ({"regex": "[a-zA-Z0-9]+$", "explanation": "letters and digits"}, "a" * 12, "a" * 12 + "-"),
+        ({"regex": r"[^\$]+$", "explanation": "no $word"}, "a" * 12, "a" * 12 + "$"),
     ],
 )
 def test_a_password_has_its_length_and_matches_the_expression(
@@ -47,7 +49,10 @@ def test_a_password_has_its_length_and_matches_the_expression(
 ) -> None:
     plan = plan_of("cloud", {"identity/passwords": rules})
     assert [one for one in plan.findings if one.name.startswith("password-")] == []
-    expression = keystone(plan)["security_compliance"]["password_regex"].replace("$$", "$")
+    written = keystone(plan)["security_compliance"]
+    expression = read(written["password_regex"])
+    assert expression.endswith(rules.get("regex", ""))
+    assert read(written["password_regex_description"]).endswith(rules.get("explanation", ""))
     assert re.match(expression, good)
     assert not re.match(expression, bad)
     assert all(re.match(expression, password() + "a") for _ in range(20))

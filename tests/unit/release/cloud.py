@@ -180,7 +180,7 @@ def tasks() -> Iterator[str]:
                 yield task[STEP]["step"]
             elif ROLLOUT in task and "openstack_upgrade_due" in task["when"]:
                 yield "first" if "only" in task[ROLLOUT] else "rollout"
-            elif (role := task.get("ansible.builtin.import_role")) and role["tasks_from"] != "silence":
+            elif (role := task.get("ansible.builtin.import_role")) and role["tasks_from"] not in ("silence", "pull"):
                 yield role["tasks_from"]
 
 

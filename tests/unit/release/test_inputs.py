@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -138,3 +139,12 @@ def test_a_new_step_waits_for_a_host_in_maintenance(cloud: Cloud, plan: Plan) ->
         run(cloud, plan, resting=resting)
     killed(cloud, plan, after=5)
     run(cloud, plan, resting=resting)
+
+
+def test_images_that_would_hide_what_runs_are_named_before_a_step_begins(cloud: Cloud, plan: Plan) -> None:
+    images = {**plan.supply.images, "openstack": f"r.example/o:7@sha256:{'0' * 64}"}
+    hiding = replace(plan, supply=replace(plan.supply, images=images))
+    with pytest.raises(GroundupError, match=r"supply\.images\.openstack is r\.example/o:7@\S+ whose tag does not tell"):
+        run(cloud, hiding)
+    assert (cloud.done, journal.under_way(SITE, OPENSTACK)) == ([], None)
+    run(cloud, plan)

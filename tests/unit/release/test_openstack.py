@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.release import facts, judge, page
 from ansible_collections.groundup.cloud.plugins.plugin_utils.release.facts import ReleaseFacts, ReportedService
+from ansible_collections.groundup.cloud.plugins.plugin_utils.release.order import left
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate import pairs
 from ansible_collections.groundup.cloud.plugins.plugin_utils.status.rows import StatusRow
+
+from .cloud import plan_of
 
 ALLOWED = {("2025.1", "2025.2"), ("2025.1", "2026.1"), ("2025.2", "2026.1"), ("2026.1", "2026.2")}
 
@@ -72,6 +75,12 @@ def test_a_release_is_told_by_the_tags_of_its_images(image: str, release: set[st
 def test_a_cloud_that_is_whole_has_nothing_in_the_way() -> None:
     services = [service(), service(host="h2"), service("nova-conductor"), service("cinder-volume", 0, service="cinder")]
     assert bad(seen(*services)) == {}
+
+
+def test_a_service_whose_images_tell_no_release_is_named_and_keeps_the_cloud_from_having_one() -> None:
+    found = seen(service(), service(host="h2"), untold=frozenset(("horizon",)))
+    assert bad(found)["horizon"].state == "broken"
+    assert "horizon: the tags of its images do not tell their release" in left(plan_of(), found).versions.lines()
 
 
 def test_a_hypervisor_that_the_next_nova_does_not_start_with_is_named_also_when_it_is_down() -> None:

@@ -81,7 +81,7 @@ if [ ! -e "$kept/emptied" ]; then
 fi
 if [ "$3" != 0 ]; then
   for one in "$kept"/new/*; do [ "$one" = "$kept/new/mysql" ] || mv "$one" .; done
-  mv "$kept/new/mysql" .
+  [ -e mysql ] || mv "$kept/new/mysql" .  # moved: by a run that was killed then
 fi
 sync; touch "$kept/done"
 """

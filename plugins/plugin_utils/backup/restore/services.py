@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -100,9 +101,14 @@ class Services:
         if (now := self._keys(name)) == keys:
             return False
         if now:
-            self._write(f"{name}.{restore.lower()}.before-restore", now)
+            self._write(self._free(f"{name}.{restore.lower()}.before-restore", now), now)
         self._write(name, keys)
         return True
+
+    def _free(self, name: str, keys: dict[str, str]) -> str:
+        """Return ``name``, or with a number where it has others: of a killed run, and Keystone has rotated since."""
+        names = (f"{name}.{number}" if number else name for number in itertools.count())
+        return next(one for one in names if self._keys(one) in ({}, keys))
 
     def _write(self, name: str, keys: dict[str, str]) -> None:
         data = {number: base64.b64encode(key.encode()).decode() for number, key in keys.items()}

@@ -22,6 +22,7 @@ from ....module_utils._base.run import run
 from ...errors import GroundupError
 from ...paths import state_dir
 from ...plan.types import Plan
+from ...run_mode import WITHIN_RUN
 from ...vault.password import VARIABLE, password_source
 from ..logs.job import PLAYBOOK as LOGS_PLAYBOOK
 from .disk import PLAYBOOK
@@ -92,7 +93,8 @@ def converge(plan: Plan, site_file: str, changes: Changes, environ: Mapping[str,
     elif wanted := _wanted(plan):
         _refuse_without_systemd(wanted)
         password = str(_password(plan, environ))
-        passed = {one: value for one, value in environ.items() if one.startswith(_PASSED)} | {VARIABLE: password}
+        own = {one: value for one, value in environ.items() if one.startswith(_PASSED) and one != WITHIN_RUN}
+        passed = own | {VARIABLE: password}
     target = "multi-user.target" if _root() else "default.target"
     # Both are read once, at its start: in its text, a change restarts it.
     into = (plan.backup_directory or "the state directory").replace("%", "%%")
@@ -137,7 +139,9 @@ def _converge(units: Mapping[str, str], started: str, changes: Changes, *, wante
             if not changes.check:
                 _systemctl("daemon-reload")
         return
-    before = len(changes.done)
+    before, there = len(changes.done), (_home() / started).exists()
+    if there and not changes.check and any(files.read(_home() / name) != text for name, text in units.items()):
+        _systemctl("stop", "--", started)  # a killed run leaves it off: else the next takes it for one of this text
     for name, text in units.items():
         files.place(changes, _home() / name, text)
     on = not changes.check and _shown(started)["ActiveState"] == "active"
@@ -176,12 +180,13 @@ def _service(
     install: str,
 ) -> str:
     program = Path(sys.executable).with_name("ansible-playbook")
-    lines = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in sorted(environ.items()))
+    variables = [_quoted(f"{name}={value}", dollars=False) for name, value in sorted(environ.items())]
+    lines, here = "".join(f"Environment={one}\n" for one in variables), str(Path.cwd()).replace("%", "%%")
     command = " ".join(map(_quoted, (str(program), "-i", str(Path(site_file).absolute()), playbook, *options)))
     return (
         f"[Unit]\nDescription={what} of the site {plan.site} ({playbook})\n"
         "Wants=network-online.target\nAfter=network-online.target\n\n"
-        f"[Service]\n{how}{lines}WorkingDirectory={Path.cwd()}\nExecStart={command}\nNice=10\n{install}"
+        f"[Service]\n{how}{lines}WorkingDirectory={here}\nExecStart={command}\nNice=10\n{install}"
     )
 
 
@@ -192,9 +197,10 @@ def _timer(plan: Plan, schedule: str | None, *, what: str) -> str:
     )
 
 
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
-    return f'"{escaped}"'
+def _quoted(text: str, *, dollars: bool = True) -> str:
+    """Return ``text`` as one word of a unit. ``dollars``: of a command, in which they begin variables."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return f'"{escaped.replace("$", "$$") if dollars else escaped}"'
 
 
 def _password(plan: Plan, environ: Mapping[str, str]) -> Path:

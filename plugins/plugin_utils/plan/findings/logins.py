@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ...services.keystone_logins import AFTERLIFE, ROTATION, keys
+from ...services.keystone_logins import AFTERLIFE, ROTATION, keys, plain
 from ..form import error, warning
 from ..layout.context import PlanContext
 from ..types import Finding
@@ -40,7 +40,7 @@ def _regex(context: PlanContext) -> Iterator[Finding]:
     if rules.regex is None:
         return
     try:
-        expression = re.compile(context.plan.identity.logins.compliance["password_regex"].replace("$$", "$"))
+        expression = re.compile(plain(context.plan.identity.logins.compliance["password_regex"]))
     except re.error as fault:
         yield error("password-regex-invalid", f"{_KEY}.regex")(
             what=f"it is no regular expression: {fault}",

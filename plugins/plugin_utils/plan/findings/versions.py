@@ -87,9 +87,16 @@ def _images(context: PlanContext) -> Iterator[Finding]:
                 why="the reference would have no effect",
                 remedy=f"one of: {', '.join(sorted(known))}",
             )
+        tag = reference.partition("@")[0].rpartition("/")[2].partition(":")[2]
+        told = re.match(r"\d{4}\.\d+", tag)
+        if name.startswith("openstack") and told and told[0] != release:
+            yield error("image-release-mismatch", key, "openstack.release")(
+                what=f"{reference} is not of the release {release}",
+                why="charts and images of two releases disagree on options, WSGI entry points and migrations",
+                remedy=f"write an image of {release}",
+            )
         if _DIGEST.search(reference):
             continue
-        tag = reference.rpartition("/")[2].partition(":")[2]
         if tag in ("", "latest"):
             yield error("image-latest", key)(
                 what=f"{reference} has {'the tag latest' if tag else 'no tag, which means latest'}",
@@ -102,9 +109,3 @@ def _images(context: PlanContext) -> Iterator[Finding]:
             why="a tag can be moved to other content",
             remedy="append the digest: name:tag@sha256:...",
         )
-        if name.startswith("openstack") and re.match(r"\d{4}\.\d", tag) and not tag.startswith(release):
-            yield error("image-release-mismatch", key, "openstack.release")(
-                what=f"{reference} is not of the release {release}",
-                why="charts and images of two releases disagree on options, WSGI entry points and migrations",
-                remedy=f"write an image of {release}",
-            )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ...services.keystone_logins import LOCKOUT
+from ...services.keystone_logins import LOCKOUT, literal
 from ..model import Site
 from ..model.ldap import Ldap, LdapGroups, LdapUsers
 from ..part_types import IdentityPlan, LdapPlan, LoginPlan, RolePlan
@@ -42,9 +42,9 @@ def _logins(site: Site) -> LoginPlan:
         compliance={
             "lockout_failure_attempts": attempts or None,
             "lockout_duration": lockout.seconds,
-            # One expression for both. Keystone's own file reads a dollar as the beginning of a name.
-            "password_regex": f"(?=.{{{rules.length},}}){rules.regex or ''}".replace("$", "$$"),
-            "password_regex_description": f"{told}; {rules.explanation}" if rules.explanation else told,
+            # One expression for both.
+            "password_regex": literal(f"(?=.{{{rules.length},}}){rules.regex or ''}"),
+            "password_regex_description": literal(f"{told}; {rules.explanation}") if rules.explanation else told,
             "unique_last_password_count": rules.history,
             "minimum_password_age": rules.minimum_days,
             "password_expires_days": rules.expire_days,

@@ -36,8 +36,14 @@ _NO_WAY = "restore a backup set of before, or go forward"
 
 def releases(items: Iterable[Object]) -> frozenset[str]:
     """Return the OpenStack releases of the images that ``items`` run, by their tags."""
-    found = (_TAG.search(image) for item in items for image in images(item))
-    return frozenset(match.group(1) for match in found if match)
+    found = {of_image(image) for item in items for image in images(item)}
+    return frozenset(found - {""})
+
+
+def of_image(image: str) -> str:
+    """Return the OpenStack release that the tag of an image tells, "" when it tells none."""
+    found = _TAG.search(image)
+    return found[1] if found else ""
 
 
 def refusal(before: str, after: str) -> tuple[str, str] | None:

@@ -74,6 +74,13 @@ def _stepped(plan: Plan, release: ReleasePlan, preview: ChangePreview) -> Iterat
         return
     before = pairs.releases(live.objects)
     after = pairs.releases(rendered.objects if rendered else ()) or {plan.openstack.release}
+    if not before and rendered and _changes_images(release, live, rendered):
+        yield against(release.name, "release-unknown")(
+            what="its images would be others, and the tags of those that run do not tell their OpenStack release",
+            why="another release migrates databases, and nothing takes that back",
+            remedy="see that both are of one release, or of two that may follow each other, and accept it. A tag that "
+            "begins with the release, as in name:2026.1-7, tells it",
+        )
     for step in sorted(product(before, after)) if before != after else ():
         if refused := pairs.refusal(*step):
             what, remedy = refused
@@ -89,6 +96,13 @@ def _stepped(plan: Plan, release: ReleasePlan, preview: ChangePreview) -> Iterat
                 why="several services would make it at once, and hypervisors have no order",
                 remedy=f"{back}the playbook groundup.cloud.openstack_upgrade makes it (docs/openstack-upgrade.md)",
             )
+
+
+def _changes_images(release: ReleasePlan, live: LiveRelease, rendered: Rendered) -> bool:
+    """Return whether a service of OpenStack would run other images."""
+    record = RECORDS.get(release.verify)
+    run, would = ({image for item in items for image in images(item)} for items in (live.objects, rendered.objects))
+    return bool(record and record.of_openstack and run and run != would)
 
 
 def _images(plan: Plan, release: ReleasePlan, items: Iterable[Object]) -> Iterator[GateReason]:
