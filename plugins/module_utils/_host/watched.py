@@ -60,12 +60,11 @@ GUARD = Guard(
 
 
 @dataclass(frozen=True, slots=True)
-class AskingProgram:
-    """A program of the monitoring host that a timer starts, and that writes metrics in a text file."""
+class TimedProgram:
+    """A program that a timer starts, and that writes metrics in a text file."""
 
     name: str
     unit: str
-    told: str  # its file of what it is told of the site
 
     @property
     def program(self) -> Path:
@@ -80,6 +79,13 @@ class AskingProgram:
     def metrics(self) -> Path:
         return TEXTS / f"groundup-{self.name}.prom"
 
+
+@dataclass(frozen=True, slots=True)
+class AskingProgram(TimedProgram):
+    """One of the monitoring host."""
+
+    told: str  # its file of what it is told of the site
+
     @property
     def settings(self) -> Path:
         """What it is told of the site, for root alone."""
@@ -90,6 +96,8 @@ REDFISH, WORKLOADS = ASKING = (
     AskingProgram("redfish", "groundup-redfish.service", "machines.json"),
     AskingProgram("workloads", "groundup-workloads.service", "api.json"),
 )
+SMART = TimedProgram("smart", "groundup-smart.service")  # of hosts with drives
+SMART_TOLD = Path("/run/groundup-smart/smart.prom")  # what its metrics are a link to, as HOST_METRICS is
 
 
 def unit_file(name: str) -> Path:
@@ -112,17 +120,17 @@ def remove(changes: Changes, *, central_only: bool = False) -> None:
 
     ``central_only``: of the monitoring host's part.
     """
-    whole = [] if central_only else [HOME, HOST_PROGRAM.parent, LOG_PROGRAMS, LOG_BUFFER]
+    whole = [] if central_only else [HOME, HOST_PROGRAM.parent, SMART.program.parent, LOG_PROGRAMS, LOG_BUFFER]
+    every = (EXPORTER, HOST_TIMER, HOST_SERVICE, *reversed(SMART.units), *LOG_SENDERS)
     for one in ASKING:
         remove_asking(changes, one)
-    names = [*CENTRAL, *([] if central_only else [EXPORTER, HOST_TIMER, HOST_SERVICE, *LOG_SENDERS])]
+    names = [*CENTRAL, *([] if central_only else every)]
     _remove(changes, names, [HOME / "central", PROGRAMS, *whole])
     for path in (BACKUPS, DRIFT, FAILURE, CAPACITY):  # they would grow old
         files.remove(changes, path)
     if not central_only:
-        files.remove(changes, CERTIFICATES)
-        files.remove(changes, HOST_METRICS)
-        files.remove(changes, HOST_TOLD)
+        for path in (CERTIFICATES, HOST_METRICS, HOST_TOLD, SMART.metrics, SMART_TOLD):
+            files.remove(changes, path)
         GUARD.remove(changes)
 
 

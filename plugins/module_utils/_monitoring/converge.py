@@ -6,14 +6,18 @@ from typing import Any
 
 from .._base.changes import Changes
 from .._host import ownership, watched
-from . import central, exporter, host_timer, sender
+from . import central, exporter, host_timer, sender, smart_timer
+from .host_metrics import smart
 
 
 def converge(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     """Converge the host to the options ``given``; return the module's result. Raises GroundupError, OSError."""
     ownership.refuse_other(given["site"])
+    fresh = not smart.PROGRAM.exists()
     exporter.converge(changes, given)
     host_timer.converge(changes, namespace=given["namespace"])
+    if smart_timer.PACKAGE in given["packages"]:
+        smart_timer.converge(changes, fresh=fresh)
     if not given["logs"]:
         watched.remove_logs(changes)
     if given["central"]:

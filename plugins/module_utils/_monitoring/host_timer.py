@@ -16,8 +16,7 @@ TIMER = timed.timer(what=_WHAT, every=EVERY, accuracy="100ms")
 def service(namespace: str) -> str:
     """Return the unit that asks the host, and its pods of ``namespace``; "": none."""
     command = f"{watched.HOST_PROGRAM} {watched.HOST_TOLD} {namespace}".rstrip()
-    writes = f"RuntimeDirectory={watched.HOST_TOLD.parent.name}\nRuntimeDirectoryPreserve=yes\n"
-    return timed.oneshot(command, what=_WHAT, timeout=60, memory="128M", writes=writes)
+    return timed.oneshot(command, what=_WHAT, timeout=60, memory="128M", writes=timed.in_memory(watched.HOST_TOLD))
 
 
 def converge(changes: Changes, *, namespace: str) -> None:

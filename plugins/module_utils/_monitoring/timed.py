@@ -62,6 +62,11 @@ def timer(*, what: str, every: int, accuracy: str = "1") -> str:
     return _filled(_TIMER, {"WHAT": what, "EVERY": f"{every}", "ACCURACY": accuracy})
 
 
+def in_memory(told: Path) -> str:
+    """Return the lines of a program that writes ``told`` below /run: also where the host's disk takes no writes."""
+    return f"RuntimeDirectory={told.parent.name}\nRuntimeDirectoryPreserve=yes\n"
+
+
 def install(changes: Changes, program: Path, module: ModuleType, *, units: dict[str, str]) -> Unit:
     """Write ``program``, made of ``module``, and its ``units``, the timer last; return that, to be run.
 

@@ -208,7 +208,10 @@ LAYERS: dict[str, LayerRecord] = {
         group="monitoring",
         roles=tuple(ROLES),
         monitoring=True,
-        installs=(PackageSet(roles=frozenset(ROLES), packages=("nftables", "prometheus-node-exporter")),),
+        installs=(
+            PackageSet(roles=frozenset(ROLES), packages=("nftables", "prometheus-node-exporter")),
+            PackageSet(roles=frozenset(ROLES), own_kernel=True, packages=("smartmontools",)),
+        ),
         library="`plugin_utils/monitoring`, `module_utils/_monitoring`",
         owns="node exporters, vlagent; VictoriaMetrics, vmalert, Alertmanager, VictoriaLogs on the monitoring host",
     ),
@@ -227,7 +230,7 @@ def present(
 
 def sets_of(
     roles: tuple[Role, ...], *, node: bool, services: Collection[str], backend: Backend = "none",
-    general: Volumes = "local", monitoring: bool = False,
+    general: Volumes = "local", monitoring: bool = False, own_kernel: bool = True,
 ) -> Iterator[tuple[str, PackageSet]]:  # fmt: skip
     """Yield layer name and package set for a machine with ``roles`` on a site with ``services`` and ``backend``.
 
@@ -236,7 +239,9 @@ def sets_of(
     for name, layer in LAYERS.items():
         if present(layer, services=services, backend=backend, monitoring=monitoring):
             for one in layer.installs:
-                if one.fits(roles, node=node, services=services, backend=backend, general=general):
+                if one.fits(
+                    roles, node=node, services=services, backend=backend, general=general, own_kernel=own_kernel
+                ):  # fmt: skip
                     yield name, one
 
 

@@ -27,6 +27,7 @@ class PackageSet:
     backend: Backend | tuple[Backend, ...] | None = None  # only for sites with this storage backend, or one of these
     service: str | None = None  # only for sites with this service
     general: Volumes | None = None  # only for sites whose storage class `general` has this backend
+    own_kernel: bool = False  # only for hosts that share no kernel: drives are the machine's
     packages: tuple[str, ...] = ()
     substitutes: tuple[str, ...] = ()  # installed when the host has no other package for the same task
     sysctl: Mapping[str, str] = field(default_factory=dict)
@@ -37,10 +38,10 @@ class PackageSet:
 
     def fits(
         self, roles: tuple[Role, ...], *, node: bool, services: Collection[str] = (), backend: Backend = "none",
-        general: Volumes = "local",
+        general: Volumes = "local", own_kernel: bool = True,
     ) -> bool:  # fmt: skip
         """Say whether a machine with ``roles`` gets this set. ``node``: it is a node of the cluster."""
         backends = self.backend if isinstance(self.backend, tuple) else (self.backend,)
         ours = bool({None, backend} & {*backends}) and self.service in (None, *services)
-        ours = ours and self.general in (None, general)
+        ours = ours and self.general in (None, general) and (own_kernel or not self.own_kernel)
         return ours and ((self.nodes and node) or not self.roles.isdisjoint(roles))

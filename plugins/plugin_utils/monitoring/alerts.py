@@ -13,6 +13,7 @@ from .carriers import CARRIERS
 from .cloud_state import CLOUD_STATE
 from .daemons import DAEMONS
 from .drift import DRIFT_ALERTS
+from .drives import DRIVES
 from .logs import ALL_LINES, LINES, SILENT
 from .machines import MACHINES
 from .members import MEMBERS
@@ -96,6 +97,7 @@ ALERTS: dict[str, AlertRecord] = {
         remedy="run groundup.cloud.status; if the machine is off, switch it on at its management controller",
     ),
     **MACHINES,
+    **DRIVES,
     "ClockOff": AlertRecord(
         layer="host", job="node", severity="warning", after="5m",
         expr='abs(node_timex_offset_seconds{job="node"}) > 0.05 or node_timex_sync_status{job="node"} == 0',

@@ -1,7 +1,7 @@
 """Alerts of machines by their kernels' word: file systems, memory, connections, bonds, RAID, links and disks.
 
 A container tells these of the machine that it runs on. What compares with earlier values does it by the lowest of them
-(`_grown`): a counter that begins anew at a start, or is seen for the first time, is no fault.
+(`grown`): a counter that begins anew at a start, or is seen for the first time, is no fault.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def _scarce(left: str, whole: str) -> str:
     return f"{share} < 0.1 unless min without (mountpoint) (node_filesystem_readonly{{{DISK}}}) == 1"
 
 
-def _grown(counter: str, span: str, *, by: int = 0) -> str:
+def grown(counter: str, span: str, *, by: int = 0) -> str:
     """Return counters that grew by more than ``by`` within ``span``."""
     # The first part spares the store the second one: of most hosts there is nothing.
-    counter += '{job="node"}'
+    counter += "" if "{" in counter else '{job="node"}'
     return f"({counter} > {by}) - min_over_time({counter}[{span}]) > {by}"
 
 
@@ -79,7 +79,7 @@ MACHINES: dict[str, AlertRecord] = {
     ),
     "KilledForMemory": AlertRecord(
         layer="host", job="node", severity="warning", after="1m",
-        expr=_grown("node_vmstat_oom_kill", "10m"),
+        expr=grown("node_vmstat_oom_kill", "10m"),
         what="the kernel of {object} ended a process for want of memory, within ten minutes",
         why="what it did is lost or starts anew; if memory still lacks, it is not the last one",
         remedy="journalctl -k -g oom-kill names it: CONSTRAINT_MEMCG is a pod or unit at its own limit, which needs a "
@@ -120,7 +120,7 @@ MACHINES: dict[str, AlertRecord] = {
     ),
     "MemoryWearing": AlertRecord(
         layer="host", job="node", severity="warning", after="5m",
-        expr=_grown("node_edac_correctable_errors_total", "1d", by=100),
+        expr=grown("node_edac_correctable_errors_total", "1d", by=100),
         what="memory of {object} (controller {controller}) had more than 100 corrected errors within a day",
         why="nothing is lost yet; a module that errs so often soon has errors that cannot be corrected",
         remedy="journalctl -k -g EDAC, or the management controller's log, names the module: exchange it with the "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...module_utils._monitoring.exporter import ENDS
 from ...module_utils._monitoring.texts import AGES
 from .drift import with_drift, with_heal
+from .drives import BAD_SECTORS, of_drives
 from .machines import DISK
 from .panels import DashboardRecord, PanelRecord, grown, most, rate
 
@@ -77,6 +78,15 @@ HOSTS = DashboardRecord(
             title="Waiting for disks", job="node", unit="%", legend="{object}",
             expr=most(20, f"100 * {rate('node_pressure_io_waiting_seconds_total', 'node')}"),
             what="time in which something waited for a disk",
+        ),
+        PanelRecord(
+            title="Wear of disks", job="node", unit="%", legend="{object} {device}", alerts=("DiskWorn",),
+            expr=of_drives(most(20, 'smartctl_device_percentage_used{job="node"}')),
+            what="writes behind them, of those that they are made for; some do not tell",
+        ),
+        PanelRecord(
+            title="Bad sectors of disks", job="node", legend="{object} {device}", alerts=("DiskErrors",),
+            expr=of_drives(most(20, BAD_SECTORS)), what="that they cannot read, have lost or replaced, in their life",
         ),
         PanelRecord(
             title="Received", job="node", unit="MiB/s", legend="{object}",

@@ -42,6 +42,7 @@ CLOUD = [
     *(Sample(f"kube_deployment_{one}", 2, {"namespace": "openstack", "deployment": "heat-engine"})
       for one in ("spec_replicas", "status_replicas_available")),
     Sample("kube_pod_container_status_restarts_total", 2, {"namespace": "openstack", "pod": "a", "container": "b"}),
+    *(Sample(f"smartctl_device_{one}", 3, {"device": "sda"}) for one in ("percentage_used", "media_errors")),
     Sample("ovn_southbound_nb_cfg", 9), Sample("neutron_ovn_agent_nb_cfg", 7, {"chassis": "hypervisor-1"}),
 ]  # fmt: skip
 TEXTS = f"""\
@@ -144,6 +145,7 @@ def test_every_panel_answers_where_its_program_runs(
         said = answers(site, {panel.title: query for _, _, panels in dashboards for panel, query, _ in panels})
         cloud = [panel.title for name, _, panels in dashboards if name == "cloud" for panel, *_ in panels]
         assert cloud
+        cloud += ["Wear of disks", "Bad sectors of disks"]
         assert [title for title in cloud if not said[title]["data"]["result"]] == []
         assert {title: one["error"] for title, one in said.items() if one["status"] != "success"} == {}
         assert answers(site, {"wrong": "sum("})["wrong"]["status"] == "error"

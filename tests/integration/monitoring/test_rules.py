@@ -18,6 +18,7 @@ from ansible_collections.groundup.cloud.tests.unit.monitoring.sites import WHOLE
 from .cases import CASES, LOST_RACK, ONE_OF_A_RACK, Case, Series, on_storage, rack, up
 from .cloud_cases import CLOUD_ALONE, CLOUD_CASES
 from .daemon_cases import DAEMON_CASES, DAEMONS_ALONE
+from .drive_cases import DRIVE_CASES, DRIVES_ALONE
 from .kernel_cases import KERNEL_CASES
 from .machine_cases import MACHINE_CASES, MACHINES_ALONE
 from .member_cases import MEMBERS, MEMBERS_ALONE
@@ -36,6 +37,7 @@ ALONE = (
     *NETWORK_ALONE,
     *DAEMONS_ALONE,
     *WORKLOADS_ALONE,
+    *DRIVES_ALONE,
 )
 
 
@@ -68,7 +70,7 @@ def judge(
 
 
 def test_every_alert_has_a_case() -> None:
-    every = {case.alert for case in (*EVERY, *KERNEL_CASES, *ALONE)}
+    every = {case.alert for case in (*EVERY, *KERNEL_CASES, *DRIVE_CASES, *ALONE)}
     assert every | {"RackDown", "CapacityEnding"} == {*ALERTS, "TargetDown"}
 
 
@@ -77,7 +79,7 @@ def test_every_alert_fires_with_its_object_and_its_words_and_only_then(
 ) -> None:
     # One after the other, as each run judges all rules that one of its tests asks for.
     alone = ([(one,) for one in ALONE[begin : begin + 8]] for begin in range(0, len(ALONE), 8))
-    runs: list[Sequence[Sequence[Case]]] = [[EVERY], [KERNEL_CASES], *alone]
+    runs: list[Sequence[Sequence[Case]]] = [[EVERY], [KERNEL_CASES], [DRIVE_CASES], *alone]
     for together in runs:
         judged = judge([_test(cases, plan, fires=fires) for cases in together for fires in (True, False)])
         assert judged.returncode == 0, judged.stdout + judged.stderr

@@ -25,6 +25,7 @@ SITE = {"plugin": "groundup.cloud.site", "site": "s", "domain": "s.test", "netwo
 MAY = {"ca-certificates", "chrony", "dbus", "ethtool", "iproute2", "kmod", "openssl", "python3-yaml", "socat", "tzdata"}
 MAY |= {"dosfstools", "e2fsprogs", "genisoimage", "ntfs-3g"}  # programs that nova-compute calls and that end
 MAY |= {"prometheus-node-exporter"}  # its restart is a gap in the metrics of one host
+MAY |= {"smartmontools"}  # a program that a timer calls and that ends
 WANTED: dict[str, Any] = {"packages_url": None, "packages_suites": []}
 
 

@@ -104,9 +104,11 @@ def test_what_only_sites_with_a_ceph_of_their_own_install_is_in_artifacts_of_the
 
 def test_what_only_sites_with_monitoring_install_is_in_artifacts_of_their_own_with_all_that_others_have() -> None:
     artifacts, every = load_lock().artifacts, artifacts_inputs("packages-13")["packages"]
-    (own,) = LAYERS["monitoring"].installs
-    further = {*own.packages, ALERTMANAGER, LOG_DOOR, JOURNAL_UPLOAD} - set(every)
-    assert further == {"prometheus-alertmanager", "prometheus-node-exporter", "systemd-journal-remote"}
+    own = {name for one in LAYERS["monitoring"].installs for name in one.packages}
+    further = {*own, ALERTMANAGER, LOG_DOOR, JOURNAL_UPLOAD} - set(every)
+    assert further == {
+        "prometheus-alertmanager", "prometheus-node-exporter", "smartmontools", "systemd-journal-remote",
+    }  # fmt: skip
     for release, more in (("13", installed("native")), ("12", set())):
         served = artifacts_inputs(f"packages-monitoring-{release}")
         assert served["packages"] == every

@@ -21,6 +21,7 @@ _LABEL = re.compile(r'(\w+)="(?:[^"\\]|\\.)*"')
 _NAMED = re.compile(r"(\w+)(?:\{(.*)\})?")
 _NOBODYS = re.compile("go_|flag$|promhttp_")
 
+DRIVE = {"device", "model_name", "serial_number"}
 # What scraping adds to each series; what the store, vmalert and its counts of logs make themselves.
 OF_TARGETS = {"job", "layer", "object", "rack", "site", "instance"}
 MADE: Metrics = {
@@ -56,6 +57,13 @@ MADE: Metrics = {
     **{f"groundup_unit_{one}": {"unit"} for one in ("up", "started_seconds", "answers")},
     "groundup_virtual_ip": {"address"},
     "groundup_filesystem_readonly": {"device", "fstype", "mountpoint"},
+    **{f"smartctl_device_{one}": DRIVE for one in
+       ("smart_status", "critical_warning", "percentage_used", "available_spare", "available_spare_threshold",
+        "media_errors")},
+    **{f"smartctl_{one}": DRIVE for one in
+       ("scsi_grown_defect_list", "read_total_uncorrected_errors", "write_total_uncorrected_errors")},
+    "smartctl_device_attribute": DRIVE | {"attribute_id", "attribute_name", "attribute_value_type"},
+    "groundup_smart_known": DRIVE, "groundup_smart_asked_timestamp_seconds": set(),
     "kube_node_status_condition": {"condition", "status"},
     **{f"openstack_{one}_agent_state": {"service", "hostname", "adminState"} for one in ("cinder", "neutron", "nova")},
     "neutron_ovn_agent_nb_cfg": {"chassis"}, "groundup_cloud_objects": {"kind", "state"},

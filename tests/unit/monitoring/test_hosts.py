@@ -111,11 +111,14 @@ def test_what_an_earlier_run_left_is_removed_and_kept_metrics_stay(
         watched.CERTIFICATES,
         watched.HOST_TOLD,
         watched.HOST_PROGRAM,
+        watched.SMART_TOLD,
+        watched.SMART.program,
     ]
     for path in (*units, *own, tmp_path / "var/lib/groundup-metrics/x"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     watched.HOST_METRICS.symlink_to(watched.HOST_TOLD)
+    watched.SMART.metrics.symlink_to(watched.SMART_TOLD)
     dry = Changes(check=True)
     watched.remove(dry)
     assert watched.HOME.is_dir(), "a dry run removes nothing"
@@ -127,6 +130,7 @@ def test_what_an_earlier_run_left_is_removed_and_kept_metrics_stay(
     ]
     assert changes.done == dry.done
     assert not watched.HOST_METRICS.is_symlink()
+    assert not watched.SMART.metrics.is_symlink()
     again = Changes(check=False)
     watched.remove(again)
     assert again.done == []
@@ -157,6 +161,9 @@ def _moved(place: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     monkeypatch.setattr(watched, "CERTIFICATES", place / "node-exporter/groundup-certificates.prom")
     monkeypatch.setattr(watched, "HOST_METRICS", place / "node-exporter/groundup-host.prom")
     monkeypatch.setattr(watched, "HOST_TOLD", place / "run/host.prom")
+    monkeypatch.setattr(watched, "SMART_TOLD", place / "run/smart.prom")
+    monkeypatch.setattr(watched, "TEXTS", place / "node-exporter")
+    monkeypatch.setattr(watched, "LIBRARY", place / "lib")
     monkeypatch.setattr(watched, "HOST_PROGRAM", place / "lib/host-metrics/host-metrics.pyz")
     monkeypatch.setattr(watched, "off", lambda _, names: stopped.append(list(names)))
     return stopped

@@ -27,9 +27,10 @@ CEPH, EDGE = (15.0, 15.0), (7.0, 2.0)  # what the manager keeps; HAProxy's check
 SLOW = {
     "ApiServerErrors", "BackupOld", "BinaryLogsOld", "BondDegraded", "CapacityEnding", "CapacityFull", "CapacityOld",
     "CertificateEnding", "ChassisLag", "ClockOff", "CloudServiceSilent", "ConnectionsFilling", "ControllerSilent",
-    "ControllersSilent", "ControllersUnasked", "CronJobFails", "DataMissing", "DiskFilling", "DiskStuck", "DriftOld",
-    "DriftUnknown", "FanFailed", "FileSystemReadOnly", "GaleraMemberSlow", "HealFailed", "HealRepeated",
-    "HostMetricsOld", "HypervisorLookOld", "HypervisorServiceSilent", "InodesFilling", "KilledForMemory",
+    "ControllersSilent", "ControllersUnasked", "CronJobFails", "DataMissing", "DiskErrors", "DiskFailing",
+    "DiskFilling", "DiskHot", "DiskStuck", "DiskUnknown", "DiskWorn", "DisksUnasked", "DriftOld", "DriftUnknown",
+    "FanFailed", "FileSystemReadOnly", "GaleraMemberSlow", "HealFailed", "HealRepeated", "HostMetricsOld",
+    "HypervisorLookOld", "HypervisorServiceSilent", "InodesFilling", "KilledForMemory",
     "LinkErrors", "LogsMissing", "LogsStopped", "MemcachedEvicts", "MemoryBroken", "MemoryFilling", "MemoryWearing",
     "ObjectsFailed", "ObjectsStuck", "OvnAgentSilent", "PodCrashes", "PodNotEnding", "PodStuck", "PodUnscheduled",
     "PowerSupplyFailed", "QueueDeep", "RaidDegraded", "RemoteWriteFails", "SiteDrifted", "TemperatureHigh",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 PATIENCE = 4.0  # seconds for one answer: what hangs takes connections
+_LINE, _LABEL = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE), re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
@@ -24,12 +26,23 @@ def text(samples: Iterable[Sample]) -> str:
     return "".join(sorted(lines))  # those of one name together
 
 
+def read(written: str) -> Iterator[Sample]:
+    """Yield the samples that `text` has ``written``."""
+    for name, inside, value in _LINE.findall(written):
+        labels = {key: re.sub(r"\\(.)", _unescaped, word) for key, word in _LABEL.findall(inside)}
+        yield Sample(name, float(value), labels)
+
+
 def place(path: Path, samples: Iterable[Sample]) -> None:
     """Write ``samples`` for the node exporter, all or none. Raises OSError."""
     draft = path.with_name(f"{path.name}.new")  # it reads *.prom
     draft.write_text(text(samples), encoding="utf-8")
     draft.chmod(0o644)
     draft.replace(path)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return "\n" if found[1] == "n" else found[1]
 
 
 def _braces(labels: Mapping[str, str]) -> str:

@@ -246,7 +246,7 @@ def own_settings(site: Site, roles: tuple[Role, ...], *, node: bool, own_kernel:
     modules: list[str] = []
     for layer, one in sets_of(
         roles, node=node, services=site.openstack.services, backend=backend, general=general,
-        monitoring=site.monitoring.enabled,
+        monitoring=site.monitoring.enabled, own_kernel=own_kernel,
     ):  # fmt: skip
         if one.packages:
             packages.setdefault(layer, set()).update(one.packages)
