@@ -35,13 +35,13 @@ TOLD_BY_OTHERS = {
 ENDS = {
     "groundup-host-metrics", "groundup-log-beat", "groundup-monitoring-ports", "groundup-network-guard",
     "groundup-node-ports", "groundup-ovn-ports", "groundup-public", "groundup-redfish", "groundup-shared-mounts",
-    "groundup-sriov", "groundup-underlay", "groundup-workloads", "nftables",
+    "groundup-smart", "groundup-sriov", "groundup-underlay", "groundup-workloads", "nftables",
     "systemd-modules-load", "systemd-networkd-wait-online",
     "systemd-udev-settle", "systemd-udev-trigger",
 }  # fmt: skip
 NOT_RUN_BY_US = {
     "NetworkManager", "ceph-crash", "console-getty", "dbus", "getty-static", "nvmf-autoconnect", "ovs-record-hostname",
-    "systemd-logind", "systemd-udevd",
+    "smartmontools", "systemd-logind", "systemd-udevd",
 }  # fmt: skip
 
 

@@ -130,7 +130,8 @@ def test_of_histograms_what_a_panel_asks_for_is_kept() -> None:
 def test_what_one_host_tells_of_the_site_is_taken_of_no_other() -> None:
     """A hypervisor that is somebody else's could tell of a backup set that nobody made: rules take the newest."""
     ours = [name for name in MADE if re.match("groundup_|kube_|redfish_", name)]
-    own = [name for name in ours if re.match("groundup_(node_|virtual|unit|file|cloud|host|log)|kube_node_", name)]
+    of_each = "groundup_(node_|virtual|unit|file|cloud|host|log|smart)|kube_node_"
+    own = [name for name in ours if re.match(of_each, name)]
     told = [AGES, OBJECTS, *(name for name in ours if name not in own)]
     for one in scraped(planned("ha", monitoring__host="storage-2"))["scrape_configs"]:
         clear, mark, drop, *_, forget = one["metric_relabel_configs"]
